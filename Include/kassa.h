@@ -1,0 +1,3 @@
+#ifndef KASSA_H
+#define KASSA_H
+#endif

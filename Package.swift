@@ -1,0 +1,69 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+/// Async functions stay on the loop of their caller, and a warning is an error.
+let swift: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: swift)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)", swiftSettings: swift)
+}
+
+func systemLibrary(_ name: String) -> Target {
+  .systemLibrary(name: name, path: "Sources/System/\(name)")
+}
+
+func shim(_ name: String) -> Target {
+  .target(name: name, path: "Sources/System/\(name)")
+}
+
+let package = Package(
+  name: "Kassa",
+  products: [
+    .library(name: "kassa", type: .dynamic, targets: ["Kassa", "CDispatchStub"]),
+    .executable(name: "kassa-sandbox", targets: ["kassa-sandbox"]),
+  ],
+  targets: [
+    // What is not Swift: the header, the libraries of the system, and what Swift's Glibc lacks.
+    .systemLibrary(name: "CKassa", path: "Include"),
+    systemLibrary("CJansson"),
+    systemLibrary("CSQLite"),
+    systemLibrary("COpenSSL"),
+    systemLibrary("CAres"),
+    shim("CLinux"),
+    shim("CCurl"),
+    shim("CMicrohttpd"),
+    shim("CDispatchStub"),
+
+    // A module imports only modules above it.
+    module("KassaJSON", ["CJansson"]),
+    module("KassaCore", ["KassaJSON"]),
+    module(
+      "KassaPlatform",
+      ["KassaCore", "KassaJSON", "CLinux", "CCurl", "CMicrohttpd", "CSQLite", "COpenSSL", "CAres"]),
+    module("KassaBackends", ["KassaCore", "KassaJSON"]),
+    module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform"]),
+    module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform"]),
+    module(
+      "Kassa",
+      ["CKassa", "KassaClient", "KassaSandbox", "KassaBackends", "KassaPlatform", "KassaCore", "KassaJSON"]),
+    .executableTarget(
+      name: "kassa-sandbox", dependencies: ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"],
+      path: "Sources/kassa-sandbox", swiftSettings: swift),
+
+    tests("KassaJSON", ["KassaJSON"]),
+    tests("KassaCore", ["KassaCore", "KassaJSON"]),
+    tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"]),
+    tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
+    tests("KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
+    tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

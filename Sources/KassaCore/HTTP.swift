@@ -1,0 +1,63 @@
+/// One request to a service, before any transport.
+public struct HTTPRequest: Sendable {
+  public var method: String
+  /// An absolute URL, or `embedded:` and a path for the sandbox in this process.
+  public var url: String
+  public var headers: [HTTPHeader]
+  public var body: [UInt8]
+
+  public init(_ method: String, _ url: String, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+  }
+}
+
+public struct HTTPHeader: Sendable, Equatable {
+  public var name: String
+  public var value: String
+  public init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+public struct HTTPResponse: Sendable {
+  public var status: Int
+  public var headers: [HTTPHeader]
+  public var body: [UInt8]
+
+  public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// The first header of that name, whatever its case.
+  public func header(_ name: String) -> String? {
+    let name = name.lowercased()
+    return headers.first { $0.name.lowercased() == name }?.value
+  }
+}
+
+/// Why there is no response at all.
+public enum TransportError: Error, Sendable, Equatable {
+  /// The task that waited was cancelled.
+  case cancelled
+  /// No connection: name not found, refused, unreachable, reset. The text is for people.
+  case offline(String)
+  case timedOut
+  /// The certificate or the TLS handshake was refused.
+  case insecure(String)
+  /// Longer than the limit, a lying length, or a broken encoding: the peer speaks, but not HTTP we accept.
+  case malformed(String)
+  /// libcurl could not be loaded.
+  case unavailable(String)
+}
+
+/// What carries a request to a service: libcurl, or the sandbox in this process.
+public protocol HTTPTransport: Sendable {
+  /// One attempt, without retries. Redirects are answers, not followed.
+  func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
+}

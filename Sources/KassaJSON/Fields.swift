@@ -1,0 +1,116 @@
+/// A value of the wrong kind at a place in a document: `plans[2].currency must be a string (got a number)`.
+public struct JSONShapeError: Error, Equatable, CustomStringConvertible {
+  public let path: String
+  public let problem: String
+  public init(path: String, problem: String) {
+    self.path = path
+    self.problem = problem
+  }
+  public var description: String { path.isEmpty ? "the document \(problem)" : "\(path) \(problem)" }
+}
+
+/// A reader that knows where in the document it stands, so that every mistake is reported with its place.
+///
+/// An absent member and a null one read the same: services leave out what they also send as null.
+public struct Fields: Sendable {
+  public let json: JSON
+  public let path: String
+
+  /// The document must be an object.
+  public init(_ json: JSON, path: String = "") throws(JSONShapeError) {
+    guard json.isObject else { throw JSONShapeError(path: path, problem: "must be an object (got \(json.kind))") }
+    self.json = json
+    self.path = path
+  }
+
+  public func place(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+  public func has(_ key: String) -> Bool { json[key].map { !$0.isNull } ?? false }
+
+  public func value<Value>(
+    _ key: String, _ expected: String, _ read: (JSON) -> Value?
+  ) throws(JSONShapeError) -> Value? {
+    guard let json = json[key], !json.isNull else { return nil }
+    guard let value = read(json) else {
+      throw JSONShapeError(path: place(of: key), problem: "must be \(expected) (got \(json.kind))")
+    }
+    return value
+  }
+
+  public func required<Value>(_ value: Value?, _ key: String) throws(JSONShapeError) -> Value {
+    guard let value else { throw JSONShapeError(path: place(of: key), problem: "is missing") }
+    return value
+  }
+
+  public func string(_ key: String) throws(JSONShapeError) -> String { try required(optionalString(key), key) }
+  public func integer(_ key: String) throws(JSONShapeError) -> Int64 { try required(optionalInteger(key), key) }
+  public func bool(_ key: String) throws(JSONShapeError) -> Bool { try required(optionalBool(key), key) }
+  public func object(_ key: String) throws(JSONShapeError) -> Fields { try required(optionalObject(key), key) }
+  public func array(_ key: String) throws(JSONShapeError) -> [JSON] { try required(optionalArray(key), key) }
+
+  public func optionalString(_ key: String) throws(JSONShapeError) -> String? {
+    try value(key, "a string") { $0.string }
+  }
+  public func optionalInteger(_ key: String) throws(JSONShapeError) -> Int64? {
+    try value(key, "a whole number") { $0.integer }
+  }
+  public func optionalBool(_ key: String) throws(JSONShapeError) -> Bool? {
+    try value(key, "true or false") { $0.bool }
+  }
+  public func optionalObject(_ key: String) throws(JSONShapeError) -> Fields? {
+    guard let json = json[key], !json.isNull else { return nil }
+    return try Fields(json, path: place(of: key))
+  }
+  public func optionalArray(_ key: String) throws(JSONShapeError) -> [JSON]? {
+    try value(key, "an array") { $0.isArray ? $0.elements : nil }
+  }
+  public func objects(_ key: String) throws(JSONShapeError) -> [Fields] {
+    var objects: [Fields] = []
+    for (index, element) in try (optionalArray(key) ?? []).enumerated() {
+      objects.append(try Fields(element, path: "\(place(of: key))[\(index)]"))
+    }
+    return objects
+  }
+  public func strings(_ key: String) throws(JSONShapeError) -> [String]? {
+    guard let elements = try optionalArray(key) else { return nil }
+    var strings: [String] = []
+    for (index, element) in elements.enumerated() {
+      guard let string = element.string else {
+        throw JSONShapeError(path: "\(place(of: key))[\(index)]", problem: "must be a string (got \(element.kind))")
+      }
+      strings.append(string)
+    }
+    return strings
+  }
+
+  /// Refuses members that nobody reads, and names the known one that was probably meant.
+  public func allowOnly(_ known: [String]) throws(JSONShapeError) {
+    for (key, _) in json.members where !known.contains(key) {
+      let hint = nearest(to: key, in: known).map { "; did you mean \"\($0)\"?" } ?? ""
+      throw JSONShapeError(path: place(of: key), problem: "is not a known key\(hint)")
+    }
+  }
+}
+
+/// The known word with the smallest edit distance, if it is near enough to be what was meant.
+public func nearest(to word: String, in known: [String]) -> String? {
+  let near = known.map { ($0, editDistance(word, $0)) }.min { $0.1 < $1.1 }
+  guard let near, near.1 <= max(2, near.0.count / 3) else { return nil }
+  return near.0
+}
+
+private func editDistance(_ left: String, _ right: String) -> Int {
+  let left = Array(left.unicodeScalars.prefix(64)), right = Array(right.unicodeScalars.prefix(64))
+  var row = Array(0...right.count)
+  for (i, a) in left.enumerated() {
+    var diagonal = i
+    var next = [i + 1]
+    next.reserveCapacity(right.count + 1)
+    for (b, above) in zip(right, row.dropFirst()) {
+      next.append(min(above + 1, (next.last ?? 0) + 1, diagonal + (a == b ? 0 : 1)))
+      diagonal = above
+    }
+    row = next
+  }
+  return row.last ?? 0
+}

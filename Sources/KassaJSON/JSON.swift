@@ -1,0 +1,201 @@
+import CJansson
+
+/// A JSON value that nobody changes any more: a view of one Jansson tree, of which it holds a reference.
+///
+/// Values are built whole (literals, `object`, `array`) or parsed, and read-only from then on; Jansson counts
+/// references atomically, so a value may be used from any thread.
+public struct JSON: @unchecked Sendable {
+  private final class Reference {
+    let value: UnsafeMutablePointer<json_t>
+    init(_ value: UnsafeMutablePointer<json_t>) { self.value = value }
+    deinit { json_decref(value) }
+  }
+
+  private let reference: Reference?
+
+  /// Takes over one reference. Jansson answers NULL when memory is short or text is not UTF-8; that reads as null.
+  private init(taking value: UnsafeMutablePointer<json_t>?) { reference = value.map(Reference.init) }
+
+  /// A view of somebody else's value, which must not change while the view lives.
+  public init?(viewing value: UnsafeMutablePointer<json_t>?) {
+    guard let value else { return nil }
+    json_incref(value)
+    self.init(taking: value)
+  }
+
+  /// A private copy of a document that a host passed in and may change later.
+  public init?(copying value: UnsafeMutablePointer<json_t>?) {
+    guard let value, let copy = json_deep_copy(value) else { return nil }
+    self.init(taking: copy)
+  }
+
+  private var value: UnsafeMutablePointer<json_t>? { reference?.value }
+  private var type: json_type { value?.pointee.type ?? JSON_NULL }
+
+  /// A new tree that shares nothing with this one and belongs to the caller.
+  public func copy() -> UnsafeMutablePointer<json_t>? {
+    guard let value else { return json_null() }
+    return json_deep_copy(value)
+  }
+}
+
+// MARK: - Building
+
+extension JSON {
+  public static let null = JSON(taking: nil)
+
+  public init(_ text: String) {
+    var text = text
+    self.init(
+      taking: text.withUTF8 { bytes in
+        bytes.withMemoryRebound(to: CChar.self) { json_stringn($0.baseAddress, $0.count) }
+      })
+  }
+  public init(_ number: Int64) { self.init(taking: json_integer(number)) }
+  public init(_ number: Int) { self.init(Int64(number)) }
+  public init(_ number: Double) { self.init(taking: json_real(number)) }
+  public init(_ flag: Bool) { self.init(taking: flag ? json_true() : json_false()) }
+
+  public init(_ text: String?) { self = text.map { JSON($0) } ?? .null }
+  public init(_ number: Int64?) { self = number.map { JSON($0) } ?? .null }
+  public init(_ number: Int?) { self = number.map { JSON($0) } ?? .null }
+  public init(_ flag: Bool?) { self = flag.map { JSON($0) } ?? .null }
+
+  public static func array(_ elements: some Sequence<JSON>) -> JSON {
+    let array = json_array()
+    for element in elements { json_array_append_new(array, element.owned()) }
+    return JSON(taking: array)
+  }
+
+  /// An object whose keys keep this order; of two equal keys the later one wins.
+  public static func object(_ members: some Sequence<(String, JSON)>) -> JSON {
+    let object = json_object()
+    for (key, element) in members {
+      var key = key
+      key.withUTF8 { bytes in
+        bytes.withMemoryRebound(to: CChar.self) {
+          _ = json_object_setn_new(object, $0.baseAddress, $0.count, element.owned())
+        }
+      }
+    }
+    return JSON(taking: object)
+  }
+
+  /// This object with some members replaced or added.
+  public func merging(_ members: [(String, JSON)]) -> JSON { .object(self.members + members) }
+
+  private func owned() -> UnsafeMutablePointer<json_t>? { value.map { json_incref($0) } ?? json_null() }
+}
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+  public init(stringLiteral value: String) { self.init(value) }
+  public init(integerLiteral value: Int64) { self.init(value) }
+  public init(booleanLiteral value: Bool) { self.init(value) }
+  public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+  public init(dictionaryLiteral elements: (String, JSON)...) { self = .object(elements) }
+  public init(nilLiteral: ()) { self = .null }
+}
+
+// MARK: - Reading
+
+extension JSON {
+  public var isNull: Bool { type == JSON_NULL }
+  public var isObject: Bool { type == JSON_OBJECT }
+  public var isArray: Bool { type == JSON_ARRAY }
+
+  public var string: String? {
+    guard type == JSON_STRING, let text = json_string_value(value) else { return nil }
+    let bytes = UnsafeBufferPointer(start: text, count: json_string_length(value))
+    return bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// A whole number, also when it was written with a fraction of zero (`30.0`).
+  public var integer: Int64? {
+    switch type {
+    case JSON_INTEGER: json_integer_value(value)
+    case JSON_REAL: Int64(exactly: json_real_value(value))
+    default: nil
+    }
+  }
+
+  /// A number as the shortest decimal text that reads back as the same number: `9.99`, not `9.9900000000000002`.
+  public var decimalText: String? {
+    switch type {
+    case JSON_INTEGER: String(json_integer_value(value))
+    case JSON_REAL: String(json_real_value(value))
+    default: nil
+    }
+  }
+
+  public var double: Double? {
+    type == JSON_INTEGER || type == JSON_REAL ? json_number_value(value) : nil
+  }
+
+  public var bool: Bool? {
+    switch type {
+    case JSON_TRUE: true
+    case JSON_FALSE: false
+    default: nil
+    }
+  }
+
+  /// The member of that name; nil if there is none or this is no object. A null member is `.null`.
+  public subscript(key: String) -> JSON? {
+    guard type == JSON_OBJECT else { return nil }
+    var key = key
+    return key.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) {
+        JSON(viewing: json_object_getn(value, $0.baseAddress, $0.count))
+      }
+    }
+  }
+
+  /// The elements of an array; empty for anything else.
+  public var elements: [JSON] {
+    guard type == JSON_ARRAY else { return [] }
+    return (0..<json_array_size(value)).compactMap { JSON(viewing: json_array_get(value, $0)) }
+  }
+
+  /// The members of an object in their order; empty for anything else.
+  public var members: [(String, JSON)] {
+    guard type == JSON_OBJECT else { return [] }
+    var members: [(String, JSON)] = []
+    members.reserveCapacity(json_object_size(value))
+    var iterator = json_object_iter(value)
+    while let current = iterator {
+      if let key = json_object_iter_key(current), let element = JSON(viewing: json_object_iter_value(current)) {
+        let bytes = UnsafeBufferPointer(start: key, count: json_object_iter_key_len(current))
+        members.append(
+          (bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }, element))
+      }
+      iterator = json_object_iter_next(value, current)
+    }
+    return members
+  }
+
+  /// What kind of value this is, in words for an error message.
+  public var kind: String {
+    switch type {
+    case JSON_OBJECT: "an object"
+    case JSON_ARRAY: "an array"
+    case JSON_STRING: "a string"
+    case JSON_INTEGER, JSON_REAL: "a number"
+    case JSON_TRUE, JSON_FALSE: "a boolean"
+    default: "null"
+    }
+  }
+}
+
+extension JSON: Equatable {
+  public static func == (left: JSON, right: JSON) -> Bool {
+    if left.isNull || right.isNull { return left.isNull && right.isNull }
+    return json_equal(left.value, right.value) == 1
+  }
+}
+
+extension JSON {
+  /// One more reference to the tree itself.
+  func copyReference() -> UnsafeMutablePointer<json_t>? { owned() }
+}
