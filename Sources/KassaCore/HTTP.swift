@@ -27,11 +27,14 @@ public struct HTTPResponse: Sendable {
   public var status: Int
   public var headers: [HTTPHeader]
   public var body: [UInt8]
+  /// When the service answered, by its own `Date`, in milliseconds since 1970 UTC.
+  public var date: Int64?
 
-  public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+  public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = [], date: Int64? = nil) {
     self.status = status
     self.headers = headers
     self.body = body
+    self.date = date
   }
 
   /// The first header of that name, whatever its case.
@@ -60,4 +63,7 @@ public enum TransportError: Error, Sendable, Equatable {
 public protocol HTTPTransport: Sendable {
   /// One attempt, without retries. Redirects are answers, not followed.
   func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
+
+  /// Milliseconds since 1970 UTC of a date in one of HTTP's three forms (RFC 9110, section 5.6.7).
+  func milliseconds(ofHTTPDate text: String) -> Int64?
 }
