@@ -1,3 +1,358 @@
+/*
+ * kassa.h - an entitlement and purchase client for every language.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ *
+ * A FIRST LOOK
+ *
+ *   struct json_t *options = kassa_json_parse("{\"app_id\":\"com.example.app\"}", 28, NULL);
+ *   kassa_client *client = kassa_open(options, NULL);
+ *   kassa_json_release(options);
+ *
+ *   kassa_op op = kassa_configure(client, config);      // config: docs/documents.md, "Configuration"
+ *   kassa_json_release(kassa_wait(client, op, -1));     // the network has confirmed the answers
+ *   if (kassa_has_access(client, "prod_pro")) ...       // nanoseconds; online or offline
+ *   kassa_close(client);
+ *
+ * Everything a host does is one of three verbs. It *asks*: queries read an immutable snapshot and never block. It
+ * *starts*: operations return a number at once and end exactly once, in a completion. It *listens*: one queue per
+ * client carries completions, changes, diagnostics and requests of the library to the host.
+ *
+ *
+ * DOCUMENTS
+ *
+ * What crosses this header is JSON, as Jansson values (struct json_t). A host that links Jansson uses its functions on
+ * them; a host that does not uses kassa_json_parse, kassa_json_dump and kassa_json_release, and needs no header but
+ * this one. docs/documents.md describes each document field by field, docs/schema/ has a JSON Schema of each.
+ * Documents gain fields in later versions: ignore what you do not know. Words such as codes, statuses and outcomes
+ * gain values: treat an unknown one as "something else".
+ *
+ * Times are integers of milliseconds since 1970-01-01 UTC. Money is exact: a decimal string and whole micros.
+ *
+ *
+ * OWNERSHIP
+ *
+ *  - What you pass in is borrowed until the call returns. The library keeps no reference to it and changes nothing.
+ *  - A struct json_t * that is returned is a new reference to a tree that nobody else holds. Release it with
+ *    kassa_json_release (or json_decref). Changing it changes nothing in the library.
+ *  - A char * that is returned is released with kassa_free, never with free().
+ *  - A const char * that is returned is static.
+ *  - Strings passed in are UTF-8 and end with NUL. Text that is not UTF-8 is an invalid argument.
+ *
+ *
+ * CLIENTS
+ *
+ * A client is one configured instance; a process may have many, each with its own storage. A kassa_client * is a
+ * checked handle and never used twice: NULL, a closed client and a pointer that was never a client are recognised, and
+ * the call fails. What a failing call returns is NULL, 0 or false, and nothing else happens.
+ *
+ *
+ * THREADS
+ *
+ * Every function may be called from any thread, on one client at the same time. The library runs no code of the host,
+ * with one exception: the wake-up function (kassa_set_wakeup), which may do nothing but wake.
+ *
+ * With "thread":"library" (the default of kassa_open) the library has one thread in the whole process, whatever the
+ * number of clients: it is named "kassa", has every signal blocked, starts with the first such client and is gone when
+ * the last one is closed. With "thread":"host" there is no thread at all: work is done inside kassa_next_event and
+ * kassa_wait, on the thread that calls them, so a host calls one of them often: once a frame, or when
+ * kassa_event_fd becomes readable.
+ *
+ * Apart from kassa_configure, kassa_open, kassa_close, the waits, and the queries that copy a document, every function
+ * returns within a millisecond.
+ *
+ *
+ * EVENT LOOPS
+ *
+ * kassa_event_fd gives a descriptor that is readable while kassa_next_event has something to do. Put it into poll,
+ * epoll, GLib, libuv or asyncio, and call kassa_next_event(client, 0) until it returns NULL. Never read, write or close
+ * the descriptor. In library mode it is readable while the queue holds an event; in host mode also while there is work
+ * to do, such as an answer from the network or a timer: then kassa_next_event does that work, and may return NULL.
+ *
+ *
+ * ERRORS
+ *
+ * A wrong call (NULL client, a document that is no object) fails at once. Everything else fails in the completion:
+ *
+ *   {"type":"completed","op":12,"operation":"purchase","error":{"code":"payment_failed","message":"...",...}}
+ *
+ * docs/errors.md lists the codes, when each comes and what to do. Messages are for people; do not parse them. An
+ * outcome is not an error: a purchase that the user cancels has a result, {"outcome":"cancelled",...}. No call ends
+ * the process, whatever document it is given.
+ *
+ *
+ * FORK
+ *
+ * In a child made by fork() every call on an inherited client fails at once, and kassa_close on it only frees memory.
+ * kassa_next_event on it returns, once in the child, a diagnostic with the code "forked". The child may open clients
+ * of its own, of either mode.
+ *
+ *
+ * A GUEST IN YOUR PROCESS
+ *
+ * The library installs no signal handlers and no atexit handlers, sends no SIGPIPE, and changes no locale, environment,
+ * umask or working directory. Its descriptors are close-on-exec, with one exception: libcurl's own wake-up socket pair,
+ * one per event loop, which libcurl does not let anybody mark. Threads and descriptors are gone after the last close.
+ * libcurl is loaded by the first network operation, libmicrohttpd by the first checkout in a browser. The library
+ * itself is never unloaded.
+ *
+ *
+ * COMPATIBILITY
+ *
+ * Functions are added, never changed or removed. Symbols carry the version node KASSA_1; the soname is libkassa.so.1.
+ */
 #ifndef KASSA_H
 #define KASSA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
 #endif
+
+/* Jansson's value. Include <jansson.h> to look inside, or use the functions of the chapter "Documents". */
+struct json_t;
+
+/* One configured instance; see CLIENTS above. */
+typedef struct kassa_client kassa_client;
+
+/* The number of an operation, unique within its client. 0 is never an operation. */
+typedef uint64_t kassa_op;
+
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+/* The library                                                                                                      */
+
+/* The version of the library, such as "0.1.0". Static. */
+const char *kassa_version(void);
+
+/* Releases a string that the library returned. NULL is allowed. */
+void kassa_free(void *pointer);
+
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+/* Documents                                                                                                        */
+
+/*
+ * Parses `length` bytes of JSON text. Returns NULL if the text is not JSON, and then stores into *error (unless
+ * `error` is NULL) an error document whose message names line and column; release that too. Refused are invalid UTF-8,
+ * repeated keys, more than 2,048 levels, integers beyond 64 bits, and anything after the value.
+ */
+struct json_t *kassa_json_parse(const char *text, size_t length, struct json_t **error);
+
+/* The compact text of a document; release it with kassa_free. NULL for NULL. */
+char *kassa_json_dump(const struct json_t *document);
+
+/* Gives up one reference to a document. NULL is allowed. */
+void kassa_json_release(struct json_t *document);
+
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+/* Clients                                                                                                          */
+
+/*
+ * Opens a client. `options` may be NULL. Keys, all optional:
+ *
+ *   "app_id"   names the application, and so the default storage; letters, digits, ".", "-" and "_", at most 128.
+ *              Without it the environment's KASSA_APP_ID counts.
+ *   "storage"  a directory, made with mode 0700 if it is missing, or ":memory:". The default is
+ *              $XDG_DATA_HOME/kassa/<app_id>, else ~/.local/share/kassa/<app_id>; without an app id it is ":memory:",
+ *              and a diagnostic "storage_in_memory" says so.
+ *   "thread"   "library" (default) or "host"; see THREADS.
+ *   "log"      "none" (default) or "stderr": a line for each operation, event and exchange with a service, without
+ *              keys, tokens, receipts or ids of users and devices.
+ *
+ * Several processes may open the same directory at once; what one of them learns, the others answer within a second.
+ *
+ * Returns NULL if the options are wrong or the directory cannot be used at all, and then stores an error document into
+ * *error (unless `error` is NULL). A damaged storage file is set aside, not fatal: the client starts afresh and the
+ * diagnostic "storage_reset" says so. Reads files, so it may block for as long as the disk does.
+ */
+kassa_client *kassa_open(const struct json_t *options, struct json_t **error);
+
+/*
+ * The client of the process, opened with default options on first use; the same one on every call until it is closed,
+ * then a new one. Close it as any other. NULL if it cannot be opened.
+ */
+kassa_client *kassa_shared(void);
+
+/*
+ * Closes a client: requests are withdrawn, operations that have not ended end with the error "closed" (threads that
+ * wait for them get it), what must be kept is on disk, and memory is given back. Takes 2 seconds at most, and
+ * milliseconds as a rule; never waits for the network. NULL, a closed and an inherited client are allowed.
+ */
+void kassa_close(kassa_client *client);
+
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+/* Ask                                                                                                              */
+/*                                                                                                                  */
+/* Queries answer from the current snapshot: never the network, never the disk. Before kassa_configure they answer   */
+/* false, NULL or an empty array. All of them are one function of the same snapshot and the same clock, so they      */
+/* never contradict each other. An end is exact to the millisecond: access at end - 1 ms, none at end.               */
+
+/* Whether kassa_configure has completed with a result, from the network or from the cache. */
+bool kassa_is_initialized(const kassa_client *client);
+
+/*
+ * Whether any membership grants access now; where the configuration has "product_ids", to one of those products.
+ * (WhopCheckout, isSubscribed.)
+ */
+bool kassa_is_subscribed(const kassa_client *client);
+
+/*
+ * Whether the user may use this product ("prod_...") now: an active membership of it, the user's if one is logged in,
+ * else an unclaimed one of this device. No allocation, no lock: call it once a frame, from any thread. A product
+ * outside the configuration's "product_ids" is false, and reported once by the diagnostic "product_not_configured".
+ * (WhopCheckout, hasAccess(to:).)
+ */
+bool kassa_has_access(const kassa_client *client, const char *product_id);
+
+/* Whether a purchase may leave the store for the web checkout. Without a store: true once configured. */
+bool kassa_supports_external_purchases(const kassa_client *client);
+
+/* The id of this installation, a random UUID made on first use. A secret: who knows it can claim guest purchases. */
+char *kassa_device_id(const kassa_client *client);
+
+/* The user who is logged in, or NULL. */
+char *kassa_app_user_id(const kassa_client *client);
+
+/* Array of plan documents, as the service lists them. */
+struct json_t *kassa_plans(const kassa_client *client);
+
+/* Array of membership documents: those that are active now, newest first. */
+struct json_t *kassa_memberships(const kassa_client *client);
+
+/* Array of entitlement documents: every source, also those that ended, with the rule that decided and the end. */
+struct json_t *kassa_entitlements(const kassa_client *client);
+
+/*
+ * Why kassa_has_access answers what it does: each source considered with its id, status, end and rule, whether it came
+ * from the network or the cache and when, and what the clock was trusted on. NULL if `product_id` is NULL.
+ */
+struct json_t *kassa_explain(const kassa_client *client, const char *product_id);
+
+/* A number that grows whenever an answer above may have changed, expiry included. 0 only for no client. */
+uint64_t kassa_revision(const kassa_client *client);
+
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+/* Start                                                                                                            */
+/*                                                                                                                  */
+/* Operations return a number at once, or 0 for a wrong call. Each ends exactly once, in a completion document with  */
+/* "result" or "error", taken by kassa_wait or kassa_next_event. docs/documents.md lists the results.                */
+
+/*
+ * Sets what the client works with. `config` is described in docs/documents.md, "Configuration"; only "backend" is
+ * required. Unknown keys are refused, with the nearest known one.
+ *
+ * Before it returns, the document is checked and what is cached is loaded, so the queries answer at once. The
+ * completion says whether the network has confirmed them: {"source":"network"}, or {"source":"cache"} when offline
+ * with a cache. Offline without a cache it fails with "offline"; the library goes on trying by itself, and one change
+ * tells of its success. Configuring again with an equal document refreshes plans and memberships; with another
+ * document, that one replaces the first.
+ */
+kassa_op kassa_configure(kassa_client *client, const struct json_t *config);
+
+/* Loads the plans anew. Result: {"plans":[...]}. */
+kassa_op kassa_refresh_plans(kassa_client *client);
+
+/*
+ * Buys a plan. `options` may be NULL; its keys: "method", "whop" (web checkout).
+ *
+ * A checkout is made with the identity of this device and user, and presented as the configuration's
+ * "checkout":{"presenter":...} says: "browser" opens the user's browser, "host" sends the request
+ * checkout/present. Whatever the presenter reports, the service decides: the membership that carries the number of
+ * this attempt. It is polled for up to 60 seconds.
+ *
+ * Result: {"outcome":"purchased","receipt_id":...,"membership":{...},...}; "membership" is null if the service has not
+ * made it in that time. Other outcomes: "pending" (a payment that settles later), "cancelled" (by the user, by
+ * kassa_cancel, or after "timeout_s"; asked of the service once more first), "disabled" ("enabled":false).
+ * A success that arrives later is a change with the cause "purchase". A declined payment is the error
+ * "payment_failed". One purchase at a time: a second one fails with "purchase_in_progress".
+ */
+kassa_op kassa_purchase(kassa_client *client, const char *plan_id, const struct json_t *options);
+
+/*
+ * Logs a user in, under the id of your own account system: 1 to 500 bytes that must never change for the same user.
+ * `attributes` is an object or NULL; the "whop" back end has no place for them and leaves them out.
+ *
+ * The switch is local and immediate, also offline. Then the unclaimed memberships of this device, and of the same
+ * buyer at the service, are claimed for the user, and the user's memberships are loaded.
+ * Result: {"app_user_id":...,"claimed":["mem_..."],"deferred":false}; "deferred" is true when the claim waits for the
+ * network, in which case the memberships of this device keep counting.
+ */
+kassa_op kassa_log_in(kassa_client *client, const char *app_user_id, const struct json_t *attributes);
+
+/*
+ * Logs the user out, at once: from now on the unclaimed memberships of this device count, and no others.
+ */
+void kassa_log_out(kassa_client *client);
+
+/*
+ * Asks the service for everything again, past every cache. Result: {"outcome":"completed","restored":true}, where
+ * "restored" says whether any active membership was found.
+ */
+kassa_op kassa_restore_purchases(kassa_client *client);
+
+/*
+ * Does something to the sandbox in this process ("base_url":"embedded:"): moves its clock, completes a checkout,
+ * refunds, cancels, switches a fault on. docs/documents.md, "Sandbox actions". With any other base URL it fails with
+ * "unsupported".
+ */
+kassa_op kassa_simulate(kassa_client *client, const struct json_t *action);
+
+/*
+ * Asks an operation to end early. A purchase ends with the outcome "cancelled", anything else with the error
+ * "cancelled"; if it has already been decided, it ends as decided. False if there is no such operation any more.
+ */
+bool kassa_cancel(kassa_client *client, kassa_op op);
+
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+/* Listen                                                                                                           */
+
+/*
+ * Takes the next document from the queue: "completed", "changed", "diagnostic", "request" or "request_cancelled".
+ * Waits for up to `timeout_ms` milliseconds; 0 polls, -1 waits without end. Returns NULL when there is none, or when
+ * the client is closed meanwhile. Several threads may take from one queue; each document goes to one of them.
+ *
+ * Completions and requests are never dropped. Changes are coalesced: a slow reader gets one for each "what".
+ */
+struct json_t *kassa_next_event(kassa_client *client, int timeout_ms);
+
+/*
+ * Waits for one operation and takes its completion, out of turn. -1 waits without end, 0 polls. A completion that a
+ * thread waits for is never given to kassa_next_event.
+ *
+ * Returns NULL at once if there is no such operation or its completion was already taken; after the time; when the
+ * client is closed; and early, if the library sends a request to the host and nobody else is reading the queue: take
+ * it with kassa_next_event(client, 0), answer it, and wait again.
+ */
+struct json_t *kassa_wait(kassa_client *client, kassa_op op, int timeout_ms);
+
+/* The descriptor for the host's event loop; see EVENT LOOPS. -1 for no client. Valid until the client is closed. */
+int kassa_event_fd(const kassa_client *client);
+
+/*
+ * Sets the function that is called when the queue is no longer empty; NULL removes it, and after that call returned
+ * it is not called any more. It may be called from any thread, also from within kassa_respond and other calls, with
+ * no lock held; it must return soon and must not call the library.
+ */
+void kassa_set_wakeup(kassa_client *client, void (*wakeup)(void *userdata), void *userdata);
+
+/*
+ * Answers a request, from any thread, now or much later. `reply` is described with each request in docs/documents.md;
+ * {"error":{"message":"..."}} says that the host cannot. False if there is no such request any more: answered,
+ * withdrawn, or never sent.
+ */
+bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_t *reply);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KASSA_H */
