@@ -1,0 +1,112 @@
+import KassaCore
+import KassaJSON
+
+/// The `backend` object of a configuration whose `kind` is `whop`.
+public struct WhopConfiguration: Sendable {
+  public enum Credential: Sendable { case key(String), host }
+
+  public var companyID: String
+  public var credential: Credential
+  public var baseURL: String
+  public var apiVersionDate: String
+  public var productIDs: [String]?
+  /// The sandbox's catalogue, or the path of a file with it; only with `embedded:`.
+  public var catalogue: JSON?
+
+  public var isEmbedded: Bool { baseURL == Self.embedded }
+  public static let embedded = "embedded:"
+
+  public init(_ backend: JSON) throws(KassaError) {
+    do throws(JSONShapeError) {
+      let fields = try Fields(backend, path: "backend")
+      try fields.allowOnly([
+        "kind", "company_id", "api_key", "access_token", "base_url", "api_version", "product_ids", "plan_mappings",
+        "catalogue",
+      ])
+      companyID = try fields.identifier("company_id", prefix: "biz_")
+      credential = try Self.credential(fields)
+      baseURL = try Self.baseURL(fields)
+      apiVersionDate = try Self.apiVersionDate(fields)
+      productIDs = try Self.productIDs(fields)
+      catalogue = fields.has("catalogue") ? fields.json["catalogue"] : nil
+      try Self.checkPlanMappings(fields)
+    } catch {
+      throw KassaError(.invalidConfiguration, error.description)
+    }
+    if let catalogue, !isEmbedded || !(catalogue.isObject || catalogue.string != nil) {
+      throw KassaError(
+        .invalidConfiguration,
+        "backend.catalogue must be an object or a file's path, and needs \"base_url\":\"embedded:\" (got \(catalogue.kind))")
+    }
+  }
+
+  private static func credential(_ fields: Fields) throws(JSONShapeError) -> Credential {
+    let key = try fields.optionalString("api_key"), token = try fields.optionalString("access_token")
+    switch (key, token) {
+    case (let key?, nil):
+      // A key goes into a header: printable ASCII, or it would end the header or be refused far away.
+      guard !key.isEmpty, key.utf8.count <= 4_096, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        throw JSONShapeError(path: fields.place(of: "api_key"), problem: "must be printable ASCII without spaces")
+      }
+      return .key(key)
+    case (nil, "host"): return .host
+    case (nil, .some):
+      throw JSONShapeError(
+        path: fields.place(of: "access_token"), problem: "must be \"host\": tokens come by the request auth/access_token")
+    case (nil, nil):
+      throw JSONShapeError(
+        path: fields.path, problem: "needs \"api_key\", or \"access_token\":\"host\" with a provider in the host")
+    case (.some, .some):
+      throw JSONShapeError(path: fields.path, problem: "must have one of \"api_key\" and \"access_token\", not both")
+    }
+  }
+
+  private static func baseURL(_ fields: Fields) throws(JSONShapeError) -> String {
+    guard let url = try fields.optionalString("base_url") else { return WhopConstants.baseURL }
+    if url == embedded { return url }
+    let place = fields.place(of: "base_url")
+    guard let origin = URLText.Origin(url), url.utf8.count <= 2_048, !url.contains("?"), !url.contains("#") else {
+      throw JSONShapeError(
+        path: place, problem: "must be an https URL without user, query and fragment, or \"embedded:\" (got \"\(url.quoted)\")")
+    }
+    guard origin.scheme == "https" || (origin.scheme == "http" && origin.isLoopback) else {
+      throw JSONShapeError(
+        path: place, problem: "must use https; http is allowed for loopback addresses only (got \"\(url.quoted)\")")
+    }
+    var trimmed = Substring(url)
+    while trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
+    if trimmed.hasSuffix(WhopConstants.apiPath) { trimmed = trimmed.dropLast(WhopConstants.apiPath.count) }
+    return String(trimmed)
+  }
+
+  private static func apiVersionDate(_ fields: Fields) throws(JSONShapeError) -> String {
+    guard let date = try fields.optionalString("api_version") else { return WhopConstants.apiVersionDate }
+    let digits = date.utf8.filter(\.isASCIIDigit).count, dashes = date.utf8.filter { $0 == 0x2D }.count
+    guard digits + dashes == date.utf8.count, digits >= 8, (2...3).contains(dashes), date.utf8.count <= 16 else {
+      throw JSONShapeError(
+        path: fields.place(of: "api_version"),
+        problem: "must be a date such as \"\(WhopConstants.apiVersionDate)\" (got \"\(date.quoted)\")")
+    }
+    return date
+  }
+
+  /// An empty list limits nothing, as in the example of the documentation.
+  private static func productIDs(_ fields: Fields) throws(JSONShapeError) -> [String]? {
+    guard let ids = try fields.strings("product_ids"), !ids.isEmpty else { return nil }
+    for (index, id) in ids.enumerated() {
+      try checkIdentifier(id, at: "\(fields.place(of: "product_ids"))[\(index)]", prefix: "prod_")
+    }
+    return ids
+  }
+
+  /// Mappings count with a store only, but a wrong one is a mistake in any case.
+  private static func checkPlanMappings(_ fields: Fields) throws(JSONShapeError) {
+    for mapping in try fields.objects("plan_mappings") {
+      try mapping.allowOnly(["whop_id", "apple_id"])
+      _ = try mapping.identifier("whop_id", prefix: "plan_")
+      guard try !mapping.string("apple_id").isEmpty else {
+        throw JSONShapeError(path: mapping.place(of: "apple_id"), problem: "must not be empty")
+      }
+    }
+  }
+}

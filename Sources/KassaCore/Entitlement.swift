@@ -1,0 +1,111 @@
+import KassaJSON
+
+/// What a client's answers depend on besides the memberships themselves.
+public struct EntitlementPolicy: Sendable, Equatable {
+  /// Only these products count; nil for all.
+  public var productIDs: Set<String>?
+  /// How long a grant without an end is trusted without the service confirming it.
+  public var offlineMilliseconds: Int64
+  /// Whether such a grant ends then, or only becomes stale.
+  public var isStrict: Bool
+
+  public init(productIDs: Set<String>? = nil, offlineDays: Int64 = 30, isStrict: Bool = false) {
+    self.productIDs = productIDs
+    self.offlineMilliseconds = offlineDays * millisecondsPerDay
+    self.isStrict = isStrict
+  }
+}
+
+/// A Whop membership that renews stands this long past its period without word from the service: Whop retries a failed
+/// renewal for about five days before it cancels (Whop documentation, payment declines).
+public let renewalGraceMilliseconds: Int64 = 5 * millisecondsPerDay
+public let millisecondsPerDay: Int64 = 86_400_000
+
+/// What one membership grants to whoever asks now: the one rule behind every answer of the library.
+public struct Entitlement: Sendable, Equatable {
+  /// What decided.
+  public enum Rule: String, Sendable {
+    case status
+    case fixedEnd = "fixed_end"
+    case periodEnd = "period_end"
+    case renewalGrace = "renewal_grace"
+    case lifetime
+    case offlineLimit = "offline_limit"
+    case notVisible = "not_visible"
+    case productNotConfigured = "product_not_configured"
+  }
+
+  public var membership: Membership
+  public var rule: Rule
+  /// When it stops granting if nothing else is learnt; nil for never.
+  public var endsAt: Int64?
+  /// It can grant at all: visible, of a configured product, with a status that grants.
+  public var counts: Bool
+  /// When it becomes stale; nil if it has an end of its own.
+  public var staleAt: Int64?
+  public var isClaimed: Bool
+
+  public init(_ membership: Membership, ownership: Ownership, policy: EntitlementPolicy) {
+    self.membership = membership
+    isClaimed = ownership.owner(of: membership) != nil
+    counts = false
+    staleAt = nil
+    let end = Self.end(of: membership)
+    endsAt = end.at
+    if !ownership.isVisible(membership) {
+      rule = .notVisible
+    } else if policy.productIDs.map({ !$0.contains(membership.productID) }) ?? false {
+      rule = .productNotConfigured
+    } else if !membership.status.grants {
+      rule = .status
+    } else {
+      rule = end.rule
+      counts = true
+      if end.at == nil {
+        let limit = membership.confirmedAt.adding(policy.offlineMilliseconds)
+        staleAt = limit
+        if policy.isStrict {
+          endsAt = limit
+          rule = .offlineLimit
+        }
+      }
+    }
+  }
+
+  /// When a membership with a granting status ends by itself.
+  private static func end(of membership: Membership) -> (at: Int64?, rule: Rule) {
+    if let end = membership.expiresAt { return (end, .fixedEnd) }
+    guard let period = membership.renewalPeriodEnd else { return (nil, .lifetime) }
+    if membership.cancelAtPeriodEnd { return (period, .periodEnd) }
+    // The service may still call it active after its period, while it retries a payment: its word restarts the grace.
+    return (max(period, membership.confirmedAt).adding(renewalGraceMilliseconds), .renewalGrace)
+  }
+
+  /// A grant with the end T is active at T - 1 ms and not at T.
+  public func isActive(at now: Int64) -> Bool { counts && (endsAt.map { now < $0 } ?? true) }
+  public func isStale(at now: Int64) -> Bool { counts && (staleAt.map { now >= $0 } ?? false) }
+
+  public func document(at now: Int64) -> JSON {
+    [
+      "source": "membership",
+      "id": JSON(membership.id),
+      "product_id": JSON(membership.productID),
+      "plan_id": JSON(membership.planID),
+      "status": JSON(membership.status.word),
+      "active": JSON(isActive(at: now)),
+      "ends_at": JSON(endsAt),
+      "rule": JSON(rule.rawValue),
+      "stale": JSON(isStale(at: now)),
+      "confirmed_at": JSON(membership.confirmedAt),
+      "from": membership.isFromNetwork ? "network" : "cache",
+    ]
+  }
+}
+
+extension Int64 {
+  /// The sum, at most the largest number: ends that far away never come.
+  public func adding(_ other: Int64) -> Int64 {
+    let sum = addingReportingOverflow(other)
+    return sum.overflow ? .max : sum.partialValue
+  }
+}

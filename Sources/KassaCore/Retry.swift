@@ -1,0 +1,90 @@
+/// When a request that failed is tried again (Voidhash SDK, network policy; the numbers hold for every back end).
+public struct RetryPolicy: Sendable {
+  public var base: Int64 = 1_000
+  public var cap: Int64
+  public static let interactive = RetryPolicy(cap: 30_000)
+  public static let background = RetryPolicy(cap: 60_000)
+
+  public init(cap: Int64) { self.cap = cap }
+
+  /// The wait before the retry of that number, from 1 on: 1, 2, 4 ... seconds up to the cap, and up to a quarter more.
+  public func delay(retry: Int, jitter: Double) -> Int64 {
+    let doubled = base << Int64(min(max(retry - 1, 0), 20))
+    let wait = min(cap, doubled)
+    return wait + Int64(Double(wait) * 0.25 * min(max(jitter, 0), 0.999))
+  }
+}
+
+/// `Retry-After` (RFC 9110, section 10.2.3): seconds, fractions allowed, or an HTTP date. Rounded up to a millisecond;
+/// a date that has passed is 0; anything else is no answer.
+public func retryAfterMilliseconds(
+  _ text: String, now: Int64, date: (String) -> Int64?
+) -> Int64? {
+  let text = text.trimmingSpaces
+  guard let first = text.utf8.first else { return nil }
+  if first.isASCIIDigit || first == 0x2E { return fractionalSeconds(text) }
+  guard let moment = date(text) else { return nil }
+  let wait = moment.subtractingReportingOverflow(now)
+  return wait.overflow ? nil : max(0, wait.partialValue)
+}
+
+/// Non-negative decimal seconds as milliseconds, rounded up.
+private func fractionalSeconds(_ text: String) -> Int64? {
+  let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+  let whole = parts.first.map(String.init) ?? "", fraction = parts.count > 1 ? String(parts[1]) : ""
+  guard (whole + fraction).utf8.allSatisfy(\.isASCIIDigit), !(whole + fraction).isEmpty else { return nil }
+  guard let seconds = Int64(whole.isEmpty ? "0" : whole), seconds <= 1 << 40 else { return nil }
+  let digits = Array(fraction.utf8)
+  let thousandths = (0..<3).reduce(Int64(0)) { sum, place in
+    sum * 10 + (digits.indices.contains(place) ? Int64(digits[place]) - 0x30 : 0)
+  }
+  let rounding: Int64 = digits.dropFirst(3).contains { $0 != 0x30 } ? 1 : 0
+  return seconds * 1_000 + thousandths + rounding
+}
+
+extension String {
+  var trimmingSpaces: String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+  }
+}
+
+/// Stops asking a service that does not answer (Voidhash SDK, circuit breaker): after 5 failures in a row it opens for
+/// 30 seconds, then lets one probe through; a failed probe doubles the wait up to 300 seconds, a success closes it.
+public struct CircuitBreaker: Sendable {
+  private static let threshold = 5
+  private static let firstCooldown: Int64 = 30_000, longestCooldown: Int64 = 300_000, lostProbe: Int64 = 10_000
+
+  private var failures = 0
+  private var cooldown = firstCooldown
+  private var openUntil: Int64?
+  private var probeStarted: Int64?
+
+  public init() {}
+
+  /// How long to wait before the next request may be sent; nil if it may be sent now. Times are boot milliseconds.
+  public mutating func wait(now: Int64) -> Int64? {
+    guard let openUntil else { return nil }
+    if now < openUntil { return openUntil - now }
+    if let probeStarted, now - probeStarted < Self.lostProbe { return Self.lostProbe - (now - probeStarted) }
+    probeStarted = now
+    return nil
+  }
+
+  public mutating func succeeded() { self = CircuitBreaker() }
+
+  /// A failure of the service itself: no answer, 408 or 5xx. A refusal (other 4xx) is no failure.
+  public mutating func failed(now: Int64) {
+    if openUntil != nil {
+      cooldown = min(cooldown * 2, Self.longestCooldown)
+      openUntil = now.adding(cooldown)
+      probeStarted = nil
+      return
+    }
+    failures += 1
+    if failures >= Self.threshold { openUntil = now.adding(cooldown) }
+  }
+
+  /// The caller gave up: no verdict.
+  public mutating func abandoned() { probeStarted = nil }
+}

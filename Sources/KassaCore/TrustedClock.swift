@@ -1,0 +1,48 @@
+import KassaJSON
+
+/// The time that ends are judged by. Users set the wall clock as they like, so it is: the service's own time when it
+/// last answered plus what the boot clock counted since; before the first answer, the later of what was saved and the
+/// wall clock.
+///
+/// So a wall clock set back revives nothing, and one set forward ends nothing while the service disagrees.
+public struct TrustedClock: Sendable, Equatable {
+  public enum Source: String, Sendable { case server, saved, wall }
+
+  /// The time at `bootNanoseconds`.
+  public private(set) var milliseconds: Int64
+  public private(set) var bootNanoseconds: Int64
+  public private(set) var source: Source
+
+  public init(savedMilliseconds: Int64?, wallMilliseconds: Int64, bootNanoseconds: Int64) {
+    let saved = savedMilliseconds ?? .min
+    milliseconds = max(saved, wallMilliseconds)
+    source = saved > wallMilliseconds ? .saved : .wall
+    self.bootNanoseconds = bootNanoseconds
+  }
+
+  /// The service answered, at this time by its own clock. A `Date` has whole seconds, so a time less than a second
+  /// behind is no contradiction and does not turn the clock back.
+  public mutating func correct(serverMilliseconds: Int64, bootNanoseconds: Int64) {
+    let now = self.now(bootNanoseconds: bootNanoseconds)
+    let difference = serverMilliseconds.subtractingReportingOverflow(now)
+    let agrees = !difference.overflow && source == .server && (-1_500...1_000).contains(difference.partialValue)
+    milliseconds = agrees ? now : serverMilliseconds
+    self.bootNanoseconds = bootNanoseconds
+    source = .server
+  }
+
+  public func now(bootNanoseconds: Int64) -> Int64 {
+    let elapsed = max(0, bootNanoseconds &- self.bootNanoseconds) / 1_000_000
+    let sum = milliseconds.addingReportingOverflow(elapsed)
+    return sum.overflow ? .max : sum.partialValue
+  }
+
+  /// When the boot clock will show this time.
+  public func bootNanoseconds(at time: Int64) -> Int64 {
+    let distance = time.subtractingReportingOverflow(milliseconds)
+    let nanoseconds = distance.partialValue.multipliedReportingOverflow(by: 1_000_000)
+    let boot = nanoseconds.partialValue.addingReportingOverflow(bootNanoseconds)
+    guard !distance.overflow, !nanoseconds.overflow, !boot.overflow else { return time > milliseconds ? .max : 0 }
+    return boot.partialValue
+  }
+}
