@@ -105,7 +105,7 @@ public struct CheckoutReturn: Sendable, Equatable {
 /// Who shows a checkout to the user: the browser, the host, or the sandbox in this process.
 public protocol CheckoutPresenter: Sendable {
   /// Gets ready to receive the buyer; nil where nothing comes back.
-  func prepare() async throws(KassaError) -> PreparedCheckout
+  func prepare() async throws(KassaError) -> any PreparedCheckout
 }
 
 /// One checkout that is about to be shown.

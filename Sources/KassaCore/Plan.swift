@@ -76,7 +76,7 @@ extension Plan {
   /// The document of `docs/documents.md`; `text` formats an amount for people.
   public func document(text: (Decimal, _ currency: String, _ digits: Int?) -> String) -> JSON {
     func money(_ amount: Decimal) -> JSON {
-      Money(amount: amount, currency: currency).document(formatted: text(amount, currency, displayDigits))
+      Money(amount, currency).document(formatted: text(amount, currency, displayDigits))
     }
     return [
       "id": JSON(id),
