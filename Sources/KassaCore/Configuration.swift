@@ -8,12 +8,12 @@ public struct Configuration: Sendable, Equatable {
   public var backend: JSON
   public var backendKind: String
   public var presenter: Presenter = .browser
-  public var checkoutTimeoutSeconds: Int64 = 1_800
+  public var checkoutTimeoutSeconds: Int64 = Constants.checkoutTimeoutSeconds
   public var returnURL: String?
   public var card: String?
   public var region: String?
   public var locale: String?
-  public var offlineDays: Int64 = 30
+  public var offlineDays = Constants.offlineDays
   public var isStrict = false
   public var isEnabled = true
   public var isDebug = false
@@ -32,7 +32,7 @@ public struct Configuration: Sendable, Equatable {
       if let checkout = try fields.optionalObject("checkout") { try readCheckout(checkout) }
       if let offline = try fields.optionalObject("offline") {
         try offline.allowOnly(["days", "mode"])
-        offlineDays = try offline.integer("days", in: 0...3_650, default: 30)
+        offlineDays = try offline.integer("days", in: 0...3_650, default: Constants.offlineDays)
         isStrict = try offline.oneOf(["lenient", "strict"], "mode", default: "lenient") == "strict"
       }
       region = try fields.optionalString("region")
@@ -51,7 +51,7 @@ public struct Configuration: Sendable, Equatable {
     try fields.allowOnly(["presenter", "timeout_s", "return_url", "card"])
     let word = try fields.oneOf(["browser", "host", "simulated"], "presenter", default: "browser")
     presenter = Presenter(rawValue: word) ?? .browser
-    checkoutTimeoutSeconds = try fields.integer("timeout_s", in: 1...86_400, default: 1_800)
+    checkoutTimeoutSeconds = try fields.integer("timeout_s", in: 1...86_400, default: Constants.checkoutTimeoutSeconds)
     returnURL = try fields.optionalString("return_url")
     card = try fields.optionalString("card")
     if card != nil, presenter != .simulated {

@@ -9,17 +9,12 @@ public struct EntitlementPolicy: Sendable, Equatable {
   /// Whether such a grant ends then, or only becomes stale.
   public var isStrict: Bool
 
-  public init(productIDs: Set<String>? = nil, offlineDays: Int64 = 30, isStrict: Bool = false) {
+  public init(productIDs: Set<String>? = nil, offlineDays: Int64 = Constants.offlineDays, isStrict: Bool = false) {
     self.productIDs = productIDs
-    self.offlineMilliseconds = offlineDays * millisecondsPerDay
+    self.offlineMilliseconds = offlineDays * Constants.millisecondsPerDay
     self.isStrict = isStrict
   }
 }
-
-/// A Whop membership that renews stands this long past its period without word from the service: Whop retries a failed
-/// renewal for about five days before it cancels (Whop documentation, payment declines).
-public let renewalGraceMilliseconds: Int64 = 5 * millisecondsPerDay
-public let millisecondsPerDay: Int64 = 86_400_000
 
 /// What one membership grants to whoever asks now: the one rule behind every answer of the library.
 public struct Entitlement: Sendable, Equatable {
@@ -78,7 +73,7 @@ public struct Entitlement: Sendable, Equatable {
     guard let period = membership.renewalPeriodEnd else { return (nil, .lifetime) }
     if membership.cancelAtPeriodEnd { return (period, .periodEnd) }
     // The service may still call it active after its period, while it retries a payment: its word restarts the grace.
-    return (max(period, membership.confirmedAt).adding(renewalGraceMilliseconds), .renewalGrace)
+    return (max(period, membership.confirmedAt).adding(Constants.renewalGraceMilliseconds), .renewalGrace)
   }
 
   /// A grant with the end T is active at T - 1 ms and not at T.

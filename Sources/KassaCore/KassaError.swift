@@ -57,6 +57,9 @@ public struct KassaError: Error, Sendable {
     self.retryAfterMilliseconds = retryAfterMilliseconds
   }
 
+  public static let notConfigured = KassaError(
+    .notConfigured, "the client is not configured: call kassa_configure first")
+
   public var document: JSON {
     var members: [(String, JSON)] = [
       ("code", JSON(code.rawValue)), ("message", JSON(message)), ("retryable", JSON(retryable)),

@@ -1,17 +1,16 @@
 /// When a request that failed is tried again (Voidhash SDK, network policy; the numbers hold for every back end).
 public struct RetryPolicy: Sendable {
-  public var base: Int64 = 1_000
-  public var cap: Int64
-  public static let interactive = RetryPolicy(cap: 30_000)
-  public static let background = RetryPolicy(cap: 60_000)
-
-  public init(cap: Int64) { self.cap = cap }
+  private let cap: Int64
+  /// Of what somebody waits for.
+  public static let interactive = RetryPolicy(cap: Constants.backoffCapMilliseconds)
+  /// Of what nobody waits for.
+  public static let background = RetryPolicy(cap: Constants.backgroundBackoffCapMilliseconds)
 
   /// The wait before the retry of that number, from 1 on: 1, 2, 4 ... seconds up to the cap, and up to a quarter more.
   public func delay(retry: Int, jitter: Double) -> Int64 {
-    let doubled = base << Int64(min(max(retry - 1, 0), 20))
+    let doubled = Constants.backoffMilliseconds << Int64(min(max(retry - 1, 0), 20))
     let wait = min(cap, doubled)
-    return wait + Int64(Double(wait) * 0.25 * min(max(jitter, 0), 0.999))
+    return wait + Int64(Double(wait) * Constants.backoffJitter * min(max(jitter, 0), 0.999))
   }
 }
 
@@ -49,14 +48,11 @@ extension String {
   }
 }
 
-/// Stops asking a service that does not answer (Voidhash SDK, circuit breaker): after 5 failures in a row it opens for
-/// 30 seconds, then lets one probe through; a failed probe doubles the wait up to 300 seconds, a success closes it.
+/// Stops asking a service that does not answer (Voidhash SDK, circuit breaker): failures in a row open it for a while,
+/// then it lets one probe through; a failed probe doubles the wait, a success closes it.
 public struct CircuitBreaker: Sendable {
-  private static let threshold = 5
-  private static let firstCooldown: Int64 = 30_000, longestCooldown: Int64 = 300_000, lostProbe: Int64 = 10_000
-
   private var failures = 0
-  private var cooldown = firstCooldown
+  private var cooldown = Constants.breakerCooldownMilliseconds
   private var openUntil: Int64?
   private var probeStarted: Int64?
 
@@ -66,7 +62,9 @@ public struct CircuitBreaker: Sendable {
   public mutating func wait(now: Int64) -> Int64? {
     guard let openUntil else { return nil }
     if now < openUntil { return openUntil - now }
-    if let probeStarted, now - probeStarted < Self.lostProbe { return Self.lostProbe - (now - probeStarted) }
+    if let probeStarted, now - probeStarted < Constants.breakerProbeMilliseconds {
+      return Constants.breakerProbeMilliseconds - (now - probeStarted)
+    }
     probeStarted = now
     return nil
   }
@@ -76,13 +74,13 @@ public struct CircuitBreaker: Sendable {
   /// A failure of the service itself: no answer, 408 or 5xx. A refusal (other 4xx) is no failure.
   public mutating func failed(now: Int64) {
     if openUntil != nil {
-      cooldown = min(cooldown * 2, Self.longestCooldown)
+      cooldown = min(cooldown * 2, Constants.breakerLongestCooldownMilliseconds)
       openUntil = now.adding(cooldown)
       probeStarted = nil
       return
     }
     failures += 1
-    if failures >= Self.threshold { openUntil = now.adding(cooldown) }
+    if failures >= Constants.breakerFailures { openUntil = now.adding(cooldown) }
   }
 
   /// The caller gave up: no verdict.

@@ -37,7 +37,7 @@ final class WhopAPI {
 
   /// The service's answer with status 2xx.
   func send(_ call: Call) async throws(KassaError) -> JSON {
-    let deadline = bootMilliseconds.adding(WhopConstants.wholeRequestMilliseconds)
+    let deadline = bootMilliseconds.adding(Constants.wholeRequestMilliseconds)
     var refusedToken: String?
     var retries = 0
     while true {
@@ -57,7 +57,7 @@ final class WhopAPI {
         refusedToken = credential
         continue
       }
-      guard failure.mayRetry, retries < WhopConstants.maximumRetries else { throw failure.error }
+      guard failure.mayRetry, retries < Constants.maximumRetries else { throw failure.error }
       retries += 1
       let delay =
         failure.error.retryAfterMilliseconds
@@ -200,7 +200,7 @@ final class WhopAPI {
     }
     guard let message else { return nil }
     let digits = message.utf8.drop { !$0.isASCIIDigit }.prefix { $0.isASCIIDigit }
-    return Int64(String(decoding: digits, as: UTF8.self)).flatMap { $0 <= 86_400 ? $0 * 1_000 : nil }
+    return Int64(String(decoding: digits, as: UTF8.self)).flatMap { $0 <= Constants.longestRetryAfterSeconds ? $0 * 1_000 : nil }
   }
 }
 

@@ -40,7 +40,7 @@ public final class WhopBackend: Backend {
     } else {
       query = [("account_id", configuration.companyID)]
     }
-    query.append(("first", String(WhopConstants.pageSize)))
+    query.append(("first", String(Constants.pageSize)))
     // By products, visible plans are public; a credential that could be refused stays at home.
     let call = WhopAPI.Call(path: "/variants", query: query, needsCredential: configuration.productIDs == nil)
     var plans: [Plan] = []
@@ -83,7 +83,7 @@ public final class WhopBackend: Backend {
   private func scan(
     filter: (key: String, value: String), query: [(String, String)]
   ) async throws(KassaError) -> (rows: [Membership], isUnfiltered: Bool) {
-    var query = query + [("account_id", configuration.companyID), ("first", String(WhopConstants.pageSize))]
+    var query = query + [("account_id", configuration.companyID), ("first", String(Constants.pageSize))]
     query += (configuration.productIDs ?? []).map { ("product_ids", $0) }
     if sendsMetadataFilter {
       do throws(KassaError) {
@@ -134,7 +134,7 @@ public final class WhopBackend: Backend {
 
   public func unclaimedMemberships(ofBuyer buyerID: String) async throws(KassaError) -> [Membership] {
     let rows = try await list([
-      ("account_id", configuration.companyID), ("user_id", buyerID), ("first", String(WhopConstants.pageSize)),
+      ("account_id", configuration.companyID), ("user_id", buyerID), ("first", String(Constants.pageSize)),
     ])
     // Only what was bought through this library as a guest: others are the seller's own affair.
     return rows.filter { $0.buyerID == buyerID && $0.deviceID != nil && $0.appUserID == nil }
@@ -201,7 +201,7 @@ public final class WhopBackend: Backend {
   }
 
   public func progress(of attempt: PurchaseAttempt) async throws(KassaError) -> PurchaseProgress {
-    let since = Timestamp.iso8601(attempt.startedAt - WhopConstants.clockTolerance)
+    let since = Timestamp.iso8601(attempt.startedAt - Constants.clockToleranceMilliseconds)
     let scan = try await self.scan(
       filter: (WhopConstants.Metadata.nonce, attempt.nonce),
       query: [("plan_id", attempt.planID), ("created_after", since)])
@@ -225,7 +225,7 @@ public final class WhopBackend: Backend {
           path: "/payments",
           query: [
             ("account_id", configuration.companyID), ("plan_id", attempt.planID), ("created_after", since),
-            ("first", String(WhopConstants.pageSize)),
+            ("first", String(Constants.pageSize)),
           ])
       ) { row throws(JSONShapeError) in
         guard row.json["metadata"]?[WhopConstants.Metadata.nonce]?.string == attempt.nonce else { return }
@@ -252,7 +252,7 @@ public final class WhopBackend: Backend {
   ) async throws(KassaError) {
     var cursors: Set<String> = []
     var call = call
-    for _ in 0..<WhopConstants.maximumPages {
+    for _ in 0..<Constants.maximumPages {
       let page = try await api.send(call)
       let next: String?
       do throws(JSONShapeError) {
@@ -271,7 +271,7 @@ public final class WhopBackend: Backend {
       call.query.append(("after", next))
     }
     throw KassaError(
-      .notServiceAnswer, "the list has more than \(WhopConstants.maximumPages) pages", retryable: true)
+      .notServiceAnswer, "the list has more than \(Constants.maximumPages) pages", retryable: true)
   }
 
   private func nextCursor(_ page: Fields) throws(JSONShapeError) -> String? {
