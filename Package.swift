@@ -12,8 +12,11 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: swift)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)", swiftSettings: swift)
+/// `fixtures` is a folder of files that the tests read where they lie.
+func tests(_ name: String, _ dependencies: [Target.Dependency], fixtures: String? = nil) -> Target {
+  .testTarget(
+    name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)", exclude: fixtures.map { [$0] } ?? [],
+    swiftSettings: swift)
 }
 
 func systemLibrary(_ name: String) -> Target {
@@ -59,8 +62,8 @@ let package = Package(
       path: "Sources/kassa-sandbox", swiftSettings: swift),
 
     tests("KassaJSON", ["KassaJSON"]),
-    tests("KassaCore", ["KassaCore", "KassaJSON"]),
-    tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"]),
+    tests("KassaCore", ["KassaCore", "KassaJSON"], fixtures: "Fixtures"),
+    tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
