@@ -76,10 +76,7 @@ private struct PriceFormat {
   }
 
   private func symbol(_ code: String) -> String {
-    for row in rows {
-      if let symbol = row.symbol(code) { return symbol }
-    }
-    return code
+    rows.lazy.compactMap { $0.symbols[code[...]] }.first.map(String.init) ?? code
   }
 
   /// A field of the nearest row that has it.
@@ -91,7 +88,7 @@ private struct PriceFormat {
 /// The generated table, taken apart when the first price is written.
 private struct PriceTable: Sendable {
   /// One locale. Empty fields are those of the parent.
-  struct Row: Sendable {
+  final class Row: Sendable {
     let name: Substring
     let parent: Substring
     let positive: Substring
@@ -99,7 +96,8 @@ private struct PriceTable: Sendable {
     let decimal: Substring
     let group: Substring
     let grouping: Substring
-    private let symbols: Substring
+    /// By currency.
+    let symbols: [Substring: Substring]
 
     init?(_ line: Substring) {
       var fields = line.split(separator: "|", omittingEmptySubsequences: false)[...]
@@ -114,14 +112,9 @@ private struct PriceTable: Sendable {
       self.decimal = decimal
       self.group = group
       self.grouping = grouping
-      self.symbols = symbols
-    }
-
-    /// The symbol of a currency, if this row has one.
-    func symbol(_ code: String) -> String? {
-      symbols.utf8.split(separator: UInt8(ascii: ";"))
-        .first { $0.starts(with: code.utf8) }
-        .map { String(Substring($0.dropFirst(code.utf8.count))) }
+      self.symbols = Dictionary(
+        symbols.split(separator: ";").map { ($0.prefix(3), $0.dropFirst(3)) }
+      ) { first, _ in first }
     }
   }
 

@@ -4,34 +4,67 @@ import KassaJSON
 import KassaPlatform
 import Testing
 
-/// `../shared/data`, beside the repository.
-private let sharedPrices = URL(filePath: #filePath).appending(path: "../../../../shared/data/currency/formatted-prices.json")
-private let fixture = URL(filePath: #filePath).appending(path: "../Fixtures/price_text.tsv")
+private typealias Decimal = KassaCore.Decimal
 
-private func decimal(_ text: String) throws -> KassaCore.Decimal { try #require(KassaCore.Decimal(text)) }
+private func path(_ relative: String) -> String {
+  URL(filePath: #filePath).deletingLastPathComponent().appending(path: relative).standardized.path
+}
+
+/// In `../shared`, beside the repository.
+private let sharedPrices = path("../../../shared/data/currency/formatted-prices.json")
+
+private func decimal(_ text: String) throws -> Decimal { try #require(Decimal(text)) }
 
 private func price(_ amount: String, _ currency: String, _ locale: String, digits: Int? = nil) throws -> String {
   PriceText.format(try decimal(amount), currency: currency, locale: locale, fractionDigits: digits)
 }
 
-@Suite struct PriceTextTests {
-  @Test("Every currency in every locale is written as Babel writes it")
-  func everyCurrencyInEveryLocale() throws {
-    let lines = try String(contentsOf: fixture.standardized, encoding: .utf8)
+/// What Babel made of one amount in every currency and locale.
+private struct Fixture {
+  struct Locale: Sendable, CustomTestStringConvertible {
+    let name: String
+    let fingerprint: String
+    let euros: String
+    let negativeDollars: String
+    var testDescription: String { name }
+  }
+
+  static let shared = try? Fixture()
+
+  let amount: Decimal
+  let negativeAmount: Decimal
+  let currencies: [String]
+  let locales: [Locale]
+
+  private init() throws {
+    let lines = try String(contentsOfFile: path("Fixtures/price_text.tsv"), encoding: .utf8)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }.map { $0.split(separator: "\t").map(String.init) }
-    let amounts = try #require(lines.first { $0[0] == "amounts" })[1].split(separator: " ").map { try decimal(String($0)) }
-    let currencies = try #require(lines.first { $0[0] == "currencies" })[1].split(separator: " ").map(String.init)
-    let locales = lines.filter { $0.count == 4 }
-    #expect(currencies.count > 290 && locales.count > 1100)
-    for locale in locales {
-      func text(_ amount: KassaCore.Decimal, _ currency: String) -> String {
-        PriceText.format(amount, currency: currency, locale: locale[0])
-      }
-      #expect(text(amounts[0], "EUR") == locale[2], "\(locale[0])")
-      #expect(text(amounts[1], "USD") == locale[3], "\(locale[0])")
-      let texts = currencies.flatMap { currency in amounts.map { text($0, currency) } }
-      #expect(fingerprint(texts) == locale[1], "\(locale[0])")
+    func value(_ name: String) throws -> String { try #require(lines.first { $0[0] == name })[1] }
+    amount = try decimal(value("amount"))
+    negativeAmount = try decimal(value("negative amount"))
+    currencies = try value("currencies").split(separator: " ").map(String.init)
+    locales = lines.filter { $0.count == 4 }.map {
+      Locale(name: $0[0], fingerprint: $0[1], euros: $0[2], negativeDollars: $0[3])
     }
+  }
+}
+
+@Suite struct PriceTextTests {
+  @Test("The fixture has every currency and locale") func fixtureIsWhole() throws {
+    let fixture = try #require(Fixture.shared)
+    #expect(fixture.currencies.count == 294)
+    #expect(fixture.locales.count > 1100)
+  }
+
+  @Test("Every currency is written as Babel writes it", arguments: Fixture.shared?.locales ?? [])
+  private func everyCurrency(in locale: Fixture.Locale) throws {
+    let fixture = try #require(Fixture.shared)
+    func text(_ amount: Decimal, _ currency: String) -> String {
+      PriceText.format(amount, currency: currency, locale: locale.name)
+    }
+    #expect(text(fixture.amount, "EUR") == locale.euros)
+    #expect(text(fixture.negativeAmount, "USD") == locale.negativeDollars)
+    #expect(fingerprint(fixture.currencies.map { text(fixture.amount, $0) }) == locale.fingerprint)
   }
 
   /// The 64-bit FNV-1a hash of the texts, each followed by a line feed.
@@ -47,9 +80,9 @@ private func price(_ amount: String, _ currency: String, _ locale: String, digit
 
   @Test(
     "The published prices have the published text, to the code point",
-    .enabled(if: FileManager.default.fileExists(atPath: sharedPrices.standardized.path), "../shared/data is absent"))
+    .enabled(if: FileManager.default.fileExists(atPath: sharedPrices), "../shared/data is absent"))
   func publishedPrices() throws {
-    let prices = try JSON.parse(Array(Data(contentsOf: sharedPrices.standardized)))["prices"]?.elements ?? []
+    let prices = try JSON.parse(String(contentsOfFile: sharedPrices, encoding: .utf8))["prices"]?.elements ?? []
     #expect(prices.count >= 60)
     for published in prices {
       let fields = try Fields(published)
