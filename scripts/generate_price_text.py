@@ -29,7 +29,7 @@ TABLE = ROOT / "Sources/KassaPlatform/PriceTextTable.swift"
 FIXTURE = ROOT / "Tests/KassaPlatform/Fixtures/price_text.tsv"
 
 # ISO 4217 gives metals, funds and test codes no minor unit, so no number of digits to show them with is right.
-WITHOUT_MINOR_UNIT = set("XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX".split())
+WITHOUT_MINOR_UNIT = {"XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT", "XSU", "XTS", "XUA", "XXX"}
 CURRENCIES = sorted(set(list_currencies()) - WITHOUT_MINOR_UNIT)
 
 # Not halfway between two shown amounts: Babel would round to even there, the library rounds away from zero.
@@ -191,9 +191,9 @@ def table_file(table: Table) -> str:
         *("    " + line for line in digits),
         '    """',
         "",
-        "  /// One locale a line: its name, its parent, the layouts of positive and negative prices (`¤` is the symbol,",
-        "  /// `#` the number), the decimal and the group separator, the sizes of the last group and of those before it",
-        "  /// (`0`: no groups), and codes with their symbols. What is empty or missing is the parent's.",
+        "  /// One locale a line: its name, its parent, the layouts of positive and negative prices (`¤` is the",
+        "  /// symbol, `#` the number), the decimal and the group separator, the sizes of the last group and of those",
+        "  /// before it (`0`: no groups), and codes with their symbols. What is empty or missing is the parent's.",
         '  static let locales = """',
         *("    " + row for row in rows),
         '    """',

@@ -22,9 +22,9 @@ enum PriceTextTable {
     YUD2 YUM2 YUN2 YUR2 ZAL2 ZAR2 ZMK0 ZMW2 ZRN2 ZRZ2 ZWD0 ZWG2 ZWL2 ZWR2
     """
 
-  /// One locale a line: its name, its parent, the layouts of positive and negative prices (`¤` is the symbol,
-  /// `#` the number), the decimal and the group separator, the sizes of the last group and of those before it
-  /// (`0`: no groups), and codes with their symbols. What is empty or missing is the parent's.
+  /// One locale a line: its name, its parent, the layouts of positive and negative prices (`¤` is the
+  /// symbol, `#` the number), the decimal and the group separator, the sizes of the last group and of those
+  /// before it (`0`: no groups), and codes with their symbols. What is empty or missing is the parent's.
   static let locales = """
     aa|root||||||ETBBr
     aa_DJ|aa||||||DJFFdj
