@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
+#include "Answers.h"
+
 /* An eventfd, non-blocking; -1 when the process has no descriptor left. */
 int kassa_eventfd(void);
 void kassa_eventfd_write(int descriptor);

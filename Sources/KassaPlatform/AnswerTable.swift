@@ -1,0 +1,362 @@
+import CLinux
+import Glibc
+import KassaCore
+import Synchronization
+
+/// Writes the answers to `kassa_has_access` and `kassa_is_subscribed` of one client, which any thread reads through
+/// `answers` meanwhile, without a lock, an allocation or a reference count.
+///
+/// Three tables are filled in turn and one pointer says which is current, so a reader is disturbed only when the writer
+/// comes round to the table that it is reading; a number in the table, odd while it is filled, tells it so.
+///
+/// One thread writes at a time: the caller holds a lock around `publish` and `setClock`.
+///
+/// The memory is never given back while the process lives, so that a reader that comes late reads something harmless.
+/// It is used again: by the next, smaller publication, and by the next client.
+public final class AnswerTable: @unchecked Sendable {
+  /// Until when an answer is yes, on CLOCK_BOOTTIME. At that nanosecond it is no.
+  public enum End: Sendable, Hashable {
+    case never
+    case at(bootNanoseconds: Int64)
+  }
+
+  /// Access to one product.
+  public struct Grant: Sendable, Hashable {
+    public let product: String
+    public let end: End
+    public init(product: String, end: End) {
+      self.product = product
+      self.end = end
+    }
+  }
+
+  /// The clock that ends are held against.
+  public enum Clock: Sendable, Hashable {
+    /// CLOCK_BOOTTIME, and as much more as a simulation has let pass.
+    case machine(ahead: Int64)
+    /// One that stands still until it is set again, for tests.
+    case standing(bootNanoseconds: Int64)
+  }
+
+  /// What other threads read. It stays readable when the client is gone, and then says no to everything.
+  public var answers: Answers { Answers(board) }
+
+  private let board: UnsafeMutablePointer<AnswerBoard>
+
+  /// All answers are no until the first `publish`. `random` keys the table where its memory is new, so give it the
+  /// kernel's.
+  public init(random: some RandomSource) {
+    board = ClientHandles.takeSpareBoard() ?? AnswerBoard.make(hash: KeyedHash(random: random))
+  }
+
+  deinit {
+    board.pointee.current.store(nil, ordering: .releasing)
+    board.pointee.set(.machine(ahead: 0))
+    ClientHandles.putSpareBoard(board)
+  }
+
+  /// Replaces all answers at once.
+  ///
+  /// A product may occur more than once; the latest end counts. `subscription` is until when `isSubscribed` is yes;
+  /// nil: not at all. What has ended by now is left out, so after a clock is set back everything is published anew.
+  public func publish(_ grants: [Grant], subscription: End?) {
+    let now = board.pointee.now()
+    let table = board.pointee.nextTable(grants: grants.count)
+    board.pointee.publications &+= 1
+    table.fill(publication: board.pointee.publications, grants: grants.count) {
+      table.pointee.subscriptionEnd.store(table.noticed(subscription.map { $0.word(after: now) } ?? 0))
+      for grant in grants {
+        let end = table.noticed(grant.end.word(after: now))
+        if end != 0 { table.insert(board.pointee.tag(of: grant.product), end: end) }
+      }
+    }
+    board.pointee.current.store(table, ordering: .releasing)
+  }
+
+  /// Sets the clock; every answer obeys it from the next question on.
+  public func setClock(_ clock: Clock) {
+    board.pointee.set(clock)
+    // What was found out by the former clock no longer holds: the new number refuses it, even from a reader that is
+    // about to write it down.
+    board.pointee.publications &+= 1
+    board.pointee.current.load(ordering: .relaxed)?.pointee.quiet.store(
+      QuietWord(publication: board.pointee.publications).bits, ordering: .releasing)
+  }
+}
+
+/// The reader's side of an `AnswerTable`: one pointer, copied freely, good for ever.
+public struct Answers {
+  private let board: UnsafeMutablePointer<AnswerBoard>
+  init(_ board: UnsafeMutablePointer<AnswerBoard>) { self.board = board }
+  init?(address: UInt) {
+    guard let board = UnsafeMutablePointer<AnswerBoard>(bitPattern: address) else { return nil }
+    self.init(board)
+  }
+  var address: UInt { UInt(bitPattern: board) }
+
+  /// Whether a grant of this product, a C string, stands at this moment.
+  public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool {
+    let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
+    return stands { $0.end(of: tag) }
+  }
+
+  /// Whether there is a subscription at this moment.
+  public func isSubscribed() -> Bool {
+    stands { $0.pointee.subscriptionEnd.load() }
+  }
+
+  @inline(__always)
+  private func stands(_ end: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Bool {
+    while let table = board.pointee.current.load(ordering: .acquiring) {
+      let sequence = table.pointee.sequence.load(ordering: .acquiring)
+      let end = end(table)
+      let earliestEnd = table.pointee.earliestEnd.load()
+      let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
+      atomicMemoryFence(ordering: .acquiring)
+      guard sequence & 1 == 0, table.pointee.sequence.load() == sequence else { continue }
+
+      if end == 0 { return false }
+      if end == .max { return true }
+      let coarse = kassa_coarse_nanoseconds()
+      return quiet.covers(coarse) || standsExactly(end, earliestEnd, table, quiet, coarse)
+    }
+    return false
+  }
+
+  /// Asks the exact clock, and notes for how long nobody need ask it again.
+  @inline(never)
+  private func standsExactly(
+    _ end: UInt64, _ earliestEnd: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ quiet: QuietWord, _ coarse: Int64
+  ) -> Bool {
+    let now = board.pointee.now()
+    if !board.pointee.isClockStanding, earliestEnd > now,
+      let longer = quiet.extended(from: coarse, nanosecondsToEarliestEnd: earliestEnd - now)
+    {
+      _ = table.pointee.quiet.compareExchange(expected: quiet.bits, desired: longer.bits, ordering: .relaxed)
+    }
+    return now < end
+  }
+}
+
+/// Until when, on the coarse clock, no grant of a table ends; and the number of the publication of which that is true,
+/// in one word, so that what was found out about one publication is never noted for another in the same table.
+struct QuietWord {
+  let bits: UInt64
+  // The moment has 36 bits, in units of 2^24 ns (17 ms): 36 years of uptime. The number has the other 28.
+  private static let momentBits: UInt64 = 36
+  private static let unitBits: UInt64 = 24
+  private static let momentMask: UInt64 = 1 << momentBits - 1
+  /// The coarse clock lags by some milliseconds, at most a few ticks.
+  private static let margin: UInt64 = 250_000_000
+  /// The coarse clock stands still while the machine is suspended, so it is not trusted for longer than this.
+  private static let longest: UInt64 = 1_000_000_000
+
+  init(bits: UInt64) { self.bits = bits }
+  /// Of a new publication nothing is known.
+  init(publication: UInt64) { bits = publication << Self.momentBits }
+
+  @inline(__always)
+  func covers(_ coarse: Int64) -> Bool {
+    UInt64(truncatingIfNeeded: coarse) >> Self.unitBits < bits & Self.momentMask
+  }
+
+  /// The same publication's word with a later moment; nil when the next end is too near.
+  func extended(from coarse: Int64, nanosecondsToEarliestEnd rest: UInt64) -> QuietWord? {
+    guard rest > Self.margin else { return nil }
+    let moment = (UInt64(truncatingIfNeeded: coarse) &+ min(Self.longest, rest - Self.margin)) >> Self.unitBits
+    return QuietWord(bits: bits & ~Self.momentMask | moment & Self.momentMask)
+  }
+}
+
+// MARK: - Memory
+
+/// What one client's tables hang on. Made once, then passed from client to client.
+struct AnswerBoard: ~Copyable {
+  /// nil: no answer but no.
+  let current = Atomic<UnsafeMutablePointer<GrantTable>?>(nil)
+  private let clockAhead = Atomic<Int64>(0)
+  private let standingClock = Atomic<Int64>(AnswerBoard.noStandingClock)
+  private let hash: KeyedHash
+
+  // The writer's own.
+  var publications: UInt64 = 0
+  private typealias Table = UnsafeMutablePointer<GrantTable>
+  /// The current one last, and the next one first.
+  private var tables: (Table?, Table?, Table?) = (nil, nil, nil)
+  /// The next spare board, while this one is spare.
+  var next: UnsafeMutablePointer<AnswerBoard>?
+
+  private static let noStandingClock = Int64.min
+
+  private init(hash: KeyedHash) {
+    self.hash = hash
+  }
+
+  static func make(hash: KeyedHash) -> UnsafeMutablePointer<AnswerBoard> {
+    let board = UnsafeMutablePointer<AnswerBoard>.allocate(capacity: 1)
+    board.initialize(to: AnswerBoard(hash: hash))
+    return board
+  }
+
+  /// 63 bits stand for the id; never 0.
+  @inline(__always)
+  func tag(of bytes: UnsafeRawPointer, count: Int) -> UInt64 { hash(bytes, count: count) | 1 }
+
+  func tag(of product: String) -> UInt64 {
+    var product = product
+    return product.withUTF8 { bytes in
+      // An empty text may have no address; any will do.
+      withUnsafePointer(to: 0) { tag(of: bytes.baseAddress ?? UnsafePointer($0), count: bytes.count) }
+    }
+  }
+
+  var isClockStanding: Bool { standingClock.load(ordering: .relaxed) != Self.noStandingClock }
+
+  func now() -> UInt64 {
+    let standing = standingClock.load(ordering: .relaxed)
+    if standing != Self.noStandingClock { return UInt64(clamping: standing) }
+    return UInt64(clamping: kassa_exact_boot_nanoseconds().adding(clockAhead.load(ordering: .relaxed)))
+  }
+
+  func set(_ clock: AnswerTable.Clock) {
+    switch clock {
+    case .machine(let ahead):
+      clockAhead.store(ahead, ordering: .relaxed)
+      standingClock.store(Self.noStandingClock, ordering: .relaxed)
+    case .standing(let bootNanoseconds):
+      standingClock.store(max(0, bootNanoseconds), ordering: .relaxed)
+    }
+  }
+
+  /// The table that was current longest ago, with room for so many grants.
+  mutating func nextTable(grants: Int) -> UnsafeMutablePointer<GrantTable> {
+    tables = (tables.1, tables.2, tables.0)
+    if let table = tables.2, table.pointee.capacity >= GrantTable.slots(for: grants) { return table }
+    let table = GrantTable.make(slots: GrantTable.slots(for: grants), replacing: tables.2)
+    tables.2 = table
+    return table
+  }
+}
+
+/// One publication: a hash table with open addressing, behind this header.
+struct GrantTable: ~Copyable {
+  struct Slot: ~Copyable {
+    /// 0: empty.
+    let tag = Atomic<UInt64>(0)
+    let end = Atomic<UInt64>(0)
+  }
+
+  /// Odd while the table is filled; moves with every filling.
+  let sequence = Atomic<UInt64>(0)
+  let slots: UnsafeMutablePointer<Slot>
+  let capacity: Int
+  /// How many slots are in use, less one: never more than there are.
+  let mask = Atomic<UInt64>(0)
+  /// See `QuietWord`.
+  let quiet = Atomic<UInt64>(0)
+  /// Ends are boot-time nanoseconds; 0 stands for no grant, the largest number for one without an end.
+  let earliestEnd = Atomic<UInt64>(.max)
+  let subscriptionEnd = Atomic<UInt64>(0)
+  /// The smaller table whose place this one took. Kept for its late readers.
+  private let replaced: UnsafeMutablePointer<GrantTable>?
+
+  /// A quarter full at most: a search then ends after one or two slots, also one for what is not there.
+  static func slots(for grants: Int) -> Int {
+    var slots = 16
+    while slots / 4 < grants { slots *= 2 }
+    return slots
+  }
+
+  private init(slots: UnsafeMutablePointer<Slot>, capacity: Int, replaced: UnsafeMutablePointer<GrantTable>?) {
+    self.slots = slots
+    self.capacity = capacity
+    self.replaced = replaced
+  }
+
+  static func make(
+    slots count: Int, replacing old: UnsafeMutablePointer<GrantTable>?
+  ) -> UnsafeMutablePointer<GrantTable> {
+    let slots = UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Slot>.stride, alignment: 64)
+      .bindMemory(to: Slot.self, capacity: count)
+    for index in 0..<count { (slots + index).initialize(to: Slot()) }
+    let table = UnsafeMutableRawPointer.allocate(byteCount: MemoryLayout<GrantTable>.stride, alignment: 64)
+      .bindMemory(to: GrantTable.self, capacity: 1)
+    table.initialize(to: GrantTable(slots: slots, capacity: count, replaced: old))
+    return table
+  }
+}
+
+extension UnsafeMutablePointer<GrantTable> {
+  /// The end of a tag's grant, 0 if there is none. While the table is filled the answer means nothing, but the search
+  /// stays inside the table and ends.
+  @inline(__always)
+  func end(of tag: UInt64) -> UInt64 {
+    let mask = pointee.mask.load()
+    var index = tag >> 1
+    for _ in 0...mask {
+      let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
+      let found = slot.pointee.tag.load()
+      if found == tag { return slot.pointee.end.load() }
+      if found == 0 { return 0 }
+      index &+= 1
+    }
+    return 0
+  }
+
+  /// Empties the table, and has the body fill it.
+  func fill(publication: UInt64, grants: Int, _ body: () -> Void) {
+    let sequence = pointee.sequence.load()
+    pointee.sequence.store(sequence &+ 1)
+    atomicMemoryFence(ordering: .releasing)
+    let slots = GrantTable.slots(for: grants)
+    for index in 0..<slots {
+      pointee.slots[index].tag.store(0)
+      pointee.slots[index].end.store(0)
+    }
+    pointee.mask.store(UInt64(slots - 1))
+    pointee.quiet.store(QuietWord(publication: publication).bits)
+    pointee.earliestEnd.store(.max)
+    body()
+    pointee.sequence.store(sequence &+ 2, ordering: .releasing)
+  }
+
+  /// Adds a grant, or makes the one that is there last longer.
+  func insert(_ tag: UInt64, end: UInt64) {
+    let mask = pointee.mask.load()
+    var index = tag >> 1
+    while true {
+      let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
+      let found = slot.pointee.tag.load()
+      if found == 0 || found == tag {
+        slot.pointee.tag.store(tag)
+        slot.pointee.end.store(max(end, slot.pointee.end.load()))
+        return
+      }
+      index &+= 1
+    }
+  }
+
+  /// Takes note of an end, and gives it back.
+  func noticed(_ end: UInt64) -> UInt64 {
+    if end != 0 { pointee.earliestEnd.store(Swift.min(end, pointee.earliestEnd.load())) }
+    return end
+  }
+}
+
+extension AnswerTable.End {
+  /// The end as tables write it; 0 when it has come.
+  fileprivate func word(after now: UInt64) -> UInt64 {
+    switch self {
+    case .never: .max
+    case .at(let bootNanoseconds): bootNanoseconds > 0 && UInt64(bootNanoseconds) > now ? UInt64(bootNanoseconds) : 0
+    }
+  }
+}
+
+/// Inside a table the order comes from its sequence number alone.
+extension Atomic<UInt64> {
+  @inline(__always)
+  fileprivate func load() -> UInt64 { load(ordering: .relaxed) }
+  @inline(__always)
+  fileprivate func store(_ value: UInt64) { store(value, ordering: .relaxed) }
+}
