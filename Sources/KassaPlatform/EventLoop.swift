@@ -46,6 +46,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     /// A job waits, and the loop has been or need not be woken.
     var isWoken = false
     var isStopped = false
+    /// The descriptors are gone; what is put in now is dropped.
+    var isClosed = false
   }
 
   private struct Waiting {
@@ -69,6 +71,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private var armed: Int64 = 0
   private var watched: [Int32: @Sendable (Readiness) -> Void] = [:]
   private var cleanups: [() -> Void] = []
+  private var residents: [ObjectIdentifier: AnyObject] = [:]
 
   public init(mode: Mode) throws(PlatformError) {
     self.mode = mode
@@ -102,22 +105,36 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     for descriptor in [descriptor, wake, timer] where descriptor >= 0 { close(descriptor) }
   }
 
-  /// Ends the loop: in library mode its thread is joined. What was put into it is dropped. Never called on the loop
-  /// itself in library mode.
+  /// Ends the loop: in library mode its thread is joined. What was put into it runs once more, so that tasks whose
+  /// transfers end here can end too; what waits for a timer after that is dropped. Never called on the loop itself.
   public func stop() {
     shared.with { $0.isStopped = true }
     if mode == .library {
       kassa_eventfd_write(wake)
       pthread_join(thread, nil)
     }
-    for cleanup in cleanups { cleanup() }
-    (cleanups, watched, timers) = ([], [:], TimerHeap())
-    shared.with { $0.jobs = [] }
-    closeDescriptors()
+    asCurrent {
+      for cleanup in cleanups { cleanup() }
+      _ = runJobs()
+      (cleanups, residents, watched, timers) = ([], [:], [:], TimerHeap())
+    }
+    shared.with {
+      ($0.isClosed, $0.jobs) = (true, [])
+      closeDescriptors()
+    }
   }
 
   /// Something that lives as long as the loop, such as a connection pool, ends with it.
   func atStop(_ cleanup: @escaping () -> Void) { cleanups.append(cleanup) }
+
+  /// The one object of its kind in this loop, made on first use and kept until the loop stops. On the loop only.
+  func resident<Kind: AnyObject, Failure: Error>(_ make: () throws(Failure) -> Kind) throws(Failure) -> Kind {
+    let key = ObjectIdentifier(Kind.self)
+    if let resident = residents[key] as? Kind { return resident }
+    let resident = try make()
+    residents[key] = resident
+    return resident
+  }
 
   // MARK: Jobs
 
@@ -127,14 +144,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public func post(_ job: @escaping @Sendable () -> Void) { put(.closure(job)) }
 
   private func put(_ job: Job) {
-    // Whoever runs the jobs looks for new ones before it sleeps.
-    let needsWake = shared.with { shared -> Bool in
+    shared.with { shared in
+      guard !shared.isClosed else { return }
       shared.jobs.append(job)
-      guard !shared.isWoken, !isCurrent else { return false }
+      // Whoever runs the jobs looks for new ones before it sleeps.
+      guard !shared.isWoken, !isCurrent else { return }
       shared.isWoken = true
-      return true
+      // Inside the lock, so that `stop` does not close the descriptor meanwhile.
+      kassa_eventfd_write(wake)
     }
-    if needsWake { kassa_eventfd_write(wake) }
   }
 
   /// Starts an async function on the loop; everything that it calls without an actor of its own stays there.
@@ -179,14 +197,27 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// One round: sleeps until work is due, and does it. Returns whether there was any.
   @discardableResult
   private func turn(timeoutMilliseconds: Int32) -> Bool {
+    asCurrent {
+      var didWork = runJobs()
+      armTimer()
+      didWork = pollDescriptors(timeoutMilliseconds: didWork ? 0 : timeoutMilliseconds) || didWork
+      didWork = fireTimers() || didWork
+      return runJobs() || didWork
+    }
+  }
+
+  /// Runs the body as the one who turns the loop. In host mode, where the thread has signals of its own, no broken
+  /// connection may raise SIGPIPE; and the host polls the descriptor afterwards, so the timer has to be right.
+  private func asCurrent<Value>(_ body: () -> Value) -> Value {
     let before = kassa_current_loop()
     kassa_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
-    defer { kassa_set_current_loop(before) }
-    var didWork = runJobs()
-    armTimer()
-    didWork = pollDescriptors(timeoutMilliseconds: didWork ? 0 : timeoutMilliseconds) || didWork
-    didWork = fireTimers() || didWork
-    return runJobs() || didWork
+    let blocksSIGPIPE = mode == .host && kassa_block_sigpipe()
+    defer {
+      if mode == .host { armTimer() }
+      if blocksSIGPIPE { kassa_unblock_sigpipe() }
+      kassa_set_current_loop(before)
+    }
+    return body()
   }
 
   private func pollDescriptors(timeoutMilliseconds: Int32) -> Bool {
@@ -318,15 +349,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         post {}
         waiters.wait(until: .max) { !$0.isTurning }
       }
-      let before = kassa_current_loop()
-      kassa_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
       defer {
-        kassa_set_current_loop(before)
         endTurn()
         // What the body put in is for the next turn.
         if shared.with({ !$0.jobs.isEmpty && !$0.isWoken }) { post {} }
       }
-      return body()
+      return asCurrent(body)
     }
     return withoutActuallyEscaping(body) { body in
       let slot = Slot(body)
