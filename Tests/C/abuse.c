@@ -1,4 +1,4 @@
-/* The whole API with what nobody should pass: no client, no JSON object, endless ids; early, late and from everywhere. */
+/* The whole API with what nobody should pass: no client, no JSON object, endless ids; early, late, from everywhere. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,8 +230,7 @@ static void garbage_documents_end_no_process(void)
 static void wrong_configurations_change_nothing(void)
 {
     kassa_client *client = open_configured(HOST_MODE, PAID_AT_ONCE);
-    char *plan = renewing_plan(client), *product = product_of(client, plan);
-    json_decref(finish(client, kassa_purchase(client, plan, NULL)));
+    json_decref(finish(client, kassa_purchase(client, PLAN, NULL)));
 
     const char *wrong[] = {"{\"backend\":[]}", "{\"backend\":{\"kind\":\"whop\"}}", "{\"backned\":{}}",
                            "{\"backend\":{\"kind\":\"whop\",\"company_id\":\"x\",\"api_key\":\"k\"}}",
@@ -240,15 +239,13 @@ static void wrong_configurations_change_nothing(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         json_t *completion = finish(client, configure(client, wrong[i]));
         CHECK(is(completion, "error.code", "invalid_configuration"));
-        CHECK(kassa_has_access(client, product));
+        CHECK(kassa_has_access(client, PRODUCT));
         json_decref(completion);
     }
     json_t *misspelt = finish(client, configure(client, "{" BACKEND ",\"ofline\":{}}"));
     const char *message = json_string_value(at(misspelt, "error.message"));
     CHECK(message && strstr(message, "ofline") && strstr(message, "offline"));
     json_decref(misspelt);
-    free(plan);
-    free(product);
     kassa_close(client);
 }
 

@@ -34,10 +34,9 @@ static void close_during_everything(void)
 {
     for (int mode = 0; mode < 2; mode++) {
         kassa_client *client = open_configured(modes[mode], SHOWN_BY_HOST);
-        char *plan = renewing_plan(client);
         waiter waiters[WAITERS];
         pthread_t threads[WAITERS], reader;
-        kassa_op purchase = kassa_purchase(client, plan, NULL);
+        kassa_op purchase = kassa_purchase(client, PLAN, NULL);
         pthread_create(&reader, NULL, drain, client);
         for (int i = 0; i < WAITERS; i++) {
             waiters[i] = (waiter){client, purchase, NULL};
@@ -58,7 +57,6 @@ static void close_during_everything(void)
         pthread_join(reader, NULL);
         CHECK(now_ms() - start < 2500);
         CHECK(completions <= 1);
-        free(plan);
     }
 }
 
@@ -109,10 +107,9 @@ static void cancelled_purchase_withdraws_its_request(void)
 {
     for (int mode = 0; mode < 2; mode++) {
         kassa_client *client = open_configured(modes[mode], SHOWN_BY_HOST);
-        char *plan = renewing_plan(client);
-        kassa_op op = kassa_purchase(client, plan, NULL);
+        kassa_op op = kassa_purchase(client, PLAN, NULL);
         json_t *request = next_of_type(client, "request"), *reply = parse("{\"outcome\":\"cancelled\"}");
-        kassa_op other = kassa_purchase(client, plan, NULL);
+        kassa_op other = kassa_purchase(client, PLAN, NULL);
         json_t *refused = finish(client, other);
         CHECK(is(refused, "error.code", "purchase_in_progress"));
         CHECK(kassa_cancel(client, op));
@@ -126,7 +123,6 @@ static void cancelled_purchase_withdraws_its_request(void)
         json_decref(refused);
         json_decref(completion);
         json_decref(withdrawn);
-        free(plan);
         kassa_close(client);
     }
 }

@@ -11,17 +11,16 @@ static void buy_log_in_log_out_restore(const char *options)
     CHECK(kassa_is_initialized(client));
     CHECK(kassa_supports_external_purchases(client));
     CHECK(!kassa_is_subscribed(client));
-    char *plan = renewing_plan(client), *product = product_of(client, plan);
-    CHECK(!kassa_has_access(client, product));
+    CHECK(!kassa_has_access(client, PRODUCT));
 
-    json_t *bought = finish(client, kassa_purchase(client, plan, NULL));
+    json_t *bought = finish(client, kassa_purchase(client, PLAN, NULL));
     CHECK(is(bought, "result.outcome", "purchased"));
-    CHECK(is(bought, "result.membership.product_id", product));
+    CHECK(is(bought, "result.membership.product_id", PRODUCT));
     CHECK(json_is_true(at(bought, "sandbox")) || json_is_true(at(bought, "result.sandbox")));
 
     /* In the same tick: the answers agree with the completion and with each other. */
     json_t *memberships = kassa_memberships(client);
-    CHECK(kassa_has_access(client, product));
+    CHECK(kassa_has_access(client, PRODUCT));
     CHECK(kassa_is_subscribed(client));
     CHECK(json_array_size(memberships) == 1);
     CHECK(json_is_true(at(json_array_get(memberships, 0), "is_active")));
@@ -31,14 +30,14 @@ static void buy_log_in_log_out_restore(const char *options)
     json_t *logged_in = finish(client, kassa_log_in(client, "user-1", NULL));
     CHECK(json_array_size(at(logged_in, "result.claimed")) == 1);
     CHECK(json_is_false(at(logged_in, "result.deferred")));
-    CHECK(kassa_has_access(client, product));
+    CHECK(kassa_has_access(client, PRODUCT));
     char *user = kassa_app_user_id(client);
     CHECK(user && strcmp(user, "user-1") == 0);
     kassa_free(user);
 
     kassa_log_out(client);
     CHECK(kassa_app_user_id(client) == NULL);
-    CHECK(!kassa_has_access(client, product)); /* claimed, so no longer the device's */
+    CHECK(!kassa_has_access(client, PRODUCT)); /* claimed, so no longer the device's */
 
     json_t *restored = finish(client, kassa_restore_purchases(client));
     CHECK(is(restored, "result.outcome", "completed"));
@@ -46,14 +45,12 @@ static void buy_log_in_log_out_restore(const char *options)
 
     json_t *again = finish(client, kassa_log_in(client, "user-1", NULL));
     CHECK(json_array_size(at(again, "result.claimed")) == 0);
-    CHECK(kassa_has_access(client, product));
+    CHECK(kassa_has_access(client, PRODUCT));
 
     json_decref(bought);
     json_decref(logged_in);
     json_decref(restored);
     json_decref(again);
-    free(plan);
-    free(product);
     kassa_close(client);
 }
 
@@ -76,27 +73,22 @@ static void explain_says_why(void)
     json_decref(before);
 
     json_decref(finish(client, configure(client, PAID_AT_ONCE)));
-    char *plan = renewing_plan(client), *product = product_of(client, plan);
-    json_decref(finish(client, kassa_purchase(client, plan, NULL)));
-    json_t *after = kassa_explain(client, product);
+    json_decref(finish(client, kassa_purchase(client, PLAN, NULL)));
+    json_t *after = kassa_explain(client, PRODUCT);
     CHECK(is(after, "answer", "yes"));
     CHECK(is(after, "reason", "granted"));
     CHECK(json_array_size(at(after, "considered")) == 1);
     json_decref(after);
-    free(plan);
-    free(product);
     kassa_close(client);
 }
 
 static void revision_grows_with_the_answers(void)
 {
     kassa_client *client = open_configured(HOST_MODE, PAID_AT_ONCE);
-    char *plan = renewing_plan(client);
     uint64_t before = kassa_revision(client);
     CHECK(before > 0);
-    json_decref(finish(client, kassa_purchase(client, plan, NULL)));
+    json_decref(finish(client, kassa_purchase(client, PLAN, NULL)));
     CHECK(kassa_revision(client) > before);
-    free(plan);
     kassa_close(client);
 }
 

@@ -12,11 +12,8 @@ static void open_own_client(void)
 {
     kassa_client *own = open_configured(own_mode, PAID_AT_ONCE);
     CHECK(kassa_wait(inherited, 1, -1) == NULL);
-    char *plan = renewing_plan(own), *product = product_of(own, plan);
-    json_decref(finish(own, kassa_purchase(own, plan, NULL)));
-    CHECK(kassa_has_access(own, product));
-    free(plan);
-    free(product);
+    json_decref(finish(own, kassa_purchase(own, PLAN, NULL)));
+    CHECK(kassa_has_access(own, PRODUCT));
     kassa_close(inherited);
     kassa_close(own);
 }
@@ -24,13 +21,11 @@ static void open_own_client(void)
 static void fork_while(const char *parent_mode, const char *child_mode)
 {
     inherited = open_configured(parent_mode, SHOWN_BY_HOST);
-    char *plan = renewing_plan(inherited);
-    kassa_op open = kassa_purchase(inherited, plan, NULL);
+    kassa_op open = kassa_purchase(inherited, PLAN, NULL);
     own_mode = child_mode;
     CHECK(check_in_child(open_own_client));
     CHECK(kassa_cancel(inherited, open));
     json_decref(finish(inherited, open));
-    free(plan);
     kassa_close(inherited);
 }
 
@@ -60,11 +55,9 @@ static void buy_in_shared_directory(void)
 {
     char *options = stored_in(state, "library");
     kassa_client *client = open_configured(options, PAID_AT_ONCE);
-    char *plan = renewing_plan(client);
-    json_t *bought = finish(client, kassa_purchase(client, plan, NULL));
+    json_t *bought = finish(client, kassa_purchase(client, PLAN, NULL));
     CHECK(is(bought, "result.outcome", "purchased"));
     json_decref(bought);
-    free(plan);
     free(options);
     kassa_close(client);
 }

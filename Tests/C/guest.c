@@ -61,9 +61,7 @@ static void use(const char *thread)
     char *options = stored_in(temporary_directory(), thread);
     kassa_client *client = open_configured(options, PAID_AT_ONCE);
     free(options);
-    char *plan = renewing_plan(client);
-    json_decref(finish(client, kassa_purchase(client, plan, NULL)));
-    free(plan);
+    json_decref(finish(client, kassa_purchase(client, PLAN, NULL)));
 
     int port, listener = silent_listener(&port);
     close(listener);

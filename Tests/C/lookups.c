@@ -14,8 +14,9 @@
 #include "check.h"
 #include "support.h"
 
-#define UNANSWERED \
-    "{\"backend\":{\"kind\":\"whop\",\"company_id\":\"biz_x\",\"api_key\":\"k\",\"base_url\":\"https://kassa.example\"}}"
+#define UNANSWERED                                                      \
+    "{\"backend\":{\"kind\":\"whop\",\"company_id\":\"" COMPANY "\"," \
+    "\"api_key\":\"" API_KEY "\",\"base_url\":\"https://kassa.example\"}}"
 
 /* Gives this process a network of its own, with a name server that is deaf. Its socket, or -1. */
 static int isolate(void)

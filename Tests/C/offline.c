@@ -8,16 +8,13 @@
 #include "check.h"
 #include "support.h"
 
-/* A directory in which a guest bought `product` from the sandbox in the process. */
-static char *directory_with_purchase(char **product)
+/* A directory in which a guest bought PLAN from the sandbox in the process. */
+static char *directory_with_purchase(void)
 {
     char *directory = temporary_directory(), *options = stored_in(directory, "host");
     kassa_client *client = open_configured(options, PAID_AT_ONCE);
-    char *plan = renewing_plan(client);
-    *product = product_of(client, plan);
-    json_decref(finish(client, kassa_purchase(client, plan, NULL)));
-    CHECK(kassa_has_access(client, *product));
-    free(plan);
+    json_decref(finish(client, kassa_purchase(client, PLAN, NULL)));
+    CHECK(kassa_has_access(client, PRODUCT));
     free(options);
     kassa_close(client);
     return directory;
@@ -25,17 +22,16 @@ static char *directory_with_purchase(char **product)
 
 static void answers_are_there_before_the_network(void)
 {
-    char *product, *directory = directory_with_purchase(&product), *options = stored_in(directory, "host");
+    char *directory = directory_with_purchase(), *options = stored_in(directory, "host");
     kassa_client *client = open_client(options);
     kassa_op op = configure(client, PAID_AT_ONCE);
-    CHECK(kassa_has_access(client, product)); /* before any turn of the loop */
-    json_t *explanation = kassa_explain(client, product);
+    CHECK(kassa_has_access(client, PRODUCT)); /* before any turn of the loop */
+    json_t *explanation = kassa_explain(client, PRODUCT);
     CHECK(is(json_array_get(at(explanation, "considered"), 0), "from", "cache"));
     json_decref(explanation);
     CHECK(kassa_cancel(client, op));
     kassa_close(client);
     free(options);
-    free(product);
 }
 
 static void device_id_survives_restarts(void)
@@ -83,7 +79,7 @@ static void damaged_files_are_set_aside(void)
 {
     const char *damage[] = {"", "SQLite format 3", "garbage garbage garbage garbage garbage"};
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        char *product, *directory = directory_with_purchase(&product), *options = stored_in(directory, "host");
+        char *directory = directory_with_purchase(), *options = stored_in(directory, "host");
         overwrite_files(directory, damage[i]);
         kassa_client *client = open_configured(options, PAID_AT_ONCE);
         char *device = kassa_device_id(client);
@@ -91,7 +87,6 @@ static void damaged_files_are_set_aside(void)
         kassa_free(device);
         kassa_close(client);
         free(options);
-        free(product);
     }
 }
 

@@ -92,37 +92,6 @@ bool take(json_t *document)
     return there;
 }
 
-static char *copy(const char *text)
-{
-    return text ? strdup(text) : NULL;
-}
-
-char *renewing_plan(kassa_client *client)
-{
-    json_t *plans = kassa_plans(client), *plan;
-    char *found = NULL;
-    size_t index;
-    json_array_foreach(plans, index, plan) {
-        if (!found && is(plan, "plan_type", "renewal")) found = copy(json_string_value(at(plan, "id")));
-    }
-    json_decref(plans);
-    CHECK(found != NULL);
-    return found;
-}
-
-char *product_of(kassa_client *client, const char *plan_id)
-{
-    json_t *plans = kassa_plans(client), *plan;
-    char *found = NULL;
-    size_t index;
-    json_array_foreach(plans, index, plan) {
-        if (plan_id && is(plan, "id", plan_id)) found = copy(json_string_value(at(plan, "product_id")));
-    }
-    json_decref(plans);
-    CHECK(found != NULL);
-    return found;
-}
-
 json_t *next_of_type(kassa_client *client, const char *type)
 {
     int64_t deadline = now_ms() + 10000;

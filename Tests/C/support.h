@@ -10,10 +10,14 @@
 /* A configuration for the sandbox in the process: checkouts are paid at once, or shown by the host. */
 #define BACKEND "\"backend\":{\"kind\":\"whop\",\"company_id\":\"" COMPANY "\",\"api_key\":\"" API_KEY "\"," \
                 "\"base_url\":\"embedded:\"}"
-#define COMPANY "biz_kassa"
-#define API_KEY "apik_kassa"
+#define COMPANY "biz_sandbox"
+#define API_KEY "sandbox_key"
 #define PAID_AT_ONCE "{" BACKEND ",\"checkout\":{\"presenter\":\"simulated\"}}"
 #define SHOWN_BY_HOST "{" BACKEND ",\"checkout\":{\"presenter\":\"host\"}}"
+
+/* What the tests buy there, and what it unlocks. */
+#define PLAN "plan_monthly"
+#define PRODUCT "prod_pro"
 
 /* The two ways to turn the loop, for tests that hold in both. */
 #define LIBRARY_MODE "{\"storage\":\":memory:\",\"thread\":\"library\"}"
@@ -42,10 +46,6 @@ json_t *at(const json_t *document, const char *path);
 
 /* Takes ownership of a document and says whether it was one. */
 bool take(json_t *document);
-
-/* The id of a plan that renews, and of the product it sells, from a configured client; release with free. */
-char *renewing_plan(kassa_client *client);
-char *product_of(kassa_client *client, const char *plan_id);
 
 /* Takes events, up to ten seconds, until one has this type; NULL if none came. */
 json_t *next_of_type(kassa_client *client, const char *type);

@@ -12,6 +12,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+/* The sandbox in the process, whose checkouts are paid at once. */
+#define CONFIGURATION \
+    "{\"backend\": {\"kind\": \"whop\", \"company_id\": \"biz_sandbox\", \"api_key\": \"sandbox_key\"," \
+    "             \"base_url\": \"embedded:\"}, \"checkout\": {\"presenter\": \"simulated\"}}"
+
 static const char *text(const json_t *document, const char *key)
 {
     const char *value = json_string_value(json_object_get(document, key));
@@ -29,10 +34,8 @@ static void watch(int epoll, int descriptor)
 
 static void start_purchase(kassa_client *client)
 {
-    json_t *plans = kassa_plans(client);
-    kassa_op op = kassa_purchase(client, text(json_array_get(plans, 0), "id"), NULL);
+    kassa_op op = kassa_purchase(client, "plan_monthly", NULL);
     printf("purchase started as operation %llu\n", (unsigned long long)op);
-    json_decref(plans);
 }
 
 /* Takes all that the queue holds, without waiting. */
@@ -62,8 +65,7 @@ static bool read_command(kassa_client *client)
 
 int main(void)
 {
-    json_t *config = json_pack("{s:{s:s, s:s, s:s, s:s}, s:{s:s}}", "backend", "kind", "whop", "company_id", "biz_kassa",
-                               "api_key", "apik_kassa", "base_url", "embedded:", "checkout", "presenter", "simulated");
+    json_t *config = json_loads(CONFIGURATION, 0, NULL);
     kassa_client *client = kassa_open(NULL, NULL);
     kassa_configure(client, config);
     json_decref(config);

@@ -13,6 +13,11 @@
 #include <string.h>
 #include <time.h>
 
+/* The sandbox in the process, whose checkouts are paid at once. */
+#define CONFIGURATION \
+    "{\"backend\": {\"kind\": \"whop\", \"company_id\": \"biz_sandbox\", \"api_key\": \"sandbox_key\"," \
+    "             \"base_url\": \"embedded:\"}, \"checkout\": {\"presenter\": \"simulated\"}}"
+
 static const char *text(const json_t *document, const char *key)
 {
     const char *value = json_string_value(json_object_get(document, key));
@@ -23,7 +28,8 @@ static const char *text(const json_t *document, const char *key)
 static void turn(kassa_client *client, int frame)
 {
     for (json_t *event = kassa_next_event(client, 0); event; event = kassa_next_event(client, 0)) {
-        if (strcmp(text(event, "type"), "completed") == 0) printf("frame %d: %s completed\n", frame, text(event, "operation"));
+        if (strcmp(text(event, "type"), "completed") == 0)
+            printf("frame %d: %s completed\n", frame, text(event, "operation"));
         json_decref(event);
     }
 }
@@ -37,23 +43,16 @@ int main(int count, char **arguments)
 {
     int frames = count > 1 ? atoi(arguments[1]) : 120;
     json_t *options = json_pack("{s:s}", "thread", "host");
-    json_t *config = json_pack("{s:{s:s, s:s, s:s, s:s}, s:{s:s}}", "backend", "kind", "whop", "company_id", "biz_kassa",
-                               "api_key", "apik_kassa", "base_url", "embedded:", "checkout", "presenter", "simulated");
+    json_t *config = json_loads(CONFIGURATION, 0, NULL);
     kassa_client *client = kassa_open(options, NULL);
     kassa_configure(client, config);
 
-    char golden_level[128] = "";
     bool owned = false;
     for (int frame = 0; frame < frames; frame++) {
         const struct timespec rest_of_frame = {.tv_nsec = 16666667};
         turn(client, frame);
-        if (frame == frames / 2) { /* the player walks into the shop */
-            json_t *plans = kassa_plans(client), *plan = json_array_get(plans, 0);
-            snprintf(golden_level, sizeof golden_level, "%s", text(plan, "product_id"));
-            kassa_purchase(client, text(plan, "id"), NULL);
-            json_decref(plans);
-        }
-        bool owns = kassa_has_access(client, golden_level);
+        if (frame == frames / 2) kassa_purchase(client, "plan_monthly", NULL); /* the player walks into the shop */
+        bool owns = kassa_has_access(client, "prod_pro");
         draw(frame, owns, owned);
         owned = owns;
         nanosleep(&rest_of_frame, NULL);

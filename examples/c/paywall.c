@@ -31,11 +31,14 @@ static void show(const kassa_client *client)
     json_t *plans = kassa_plans(client), *memberships = kassa_memberships(client), *entry;
     char *user = kassa_app_user_id(client);
     size_t index;
-    printf("\n%s. %s\n", user ? user : "Guest", kassa_is_subscribed(client) ? "Subscribed - thank you!" : "Not subscribed.");
-    json_array_foreach(memberships, index, entry) printf("  you have %s (%s)\n", text(entry, "product_id"), text(entry, "status"));
+    printf("\n%s. ", user ? user : "Guest");
+    puts(kassa_is_subscribed(client) ? "Subscribed - thank you!" : "Not subscribed.");
+    json_array_foreach(memberships, index, entry)
+        printf("  you have %s (%s)\n", text(entry, "product_id"), text(entry, "status"));
     json_array_foreach(plans, index, entry) {
         const char *unlocked = kassa_has_access(client, text(entry, "product_id")) ? "unlocked" : "";
-        printf("  %2zu  %-24s %12s  %s\n", index + 1, text(entry, "title"), text(entry, "whop_display_price"), unlocked);
+        printf("  %2zu  %-20s %12s  %s\n", index + 1, text(entry, "title"), text(entry, "whop_display_price"),
+               unlocked);
     }
     printf("A number buys; login NAME, logout, restore, quit.\n> ");
     fflush(stdout);
@@ -52,7 +55,7 @@ static void buy(kassa_client *client, long number)
         json_t *result = finish(client, kassa_purchase(client, text(plan, "id"), NULL));
         const char *outcome = text(result, "outcome");
         if (strcmp(outcome, "purchased") == 0) printf("Bought. Receipt: %s\n", text(result, "receipt_id"));
-        else if (strcmp(outcome, "pending") == 0) printf("The payment is on its way; you get access when it settles.\n");
+        else if (strcmp(outcome, "pending") == 0) printf("Access comes when the payment settles.\n");
         else if (strcmp(outcome, "cancelled") == 0) printf("Nothing was bought.\n");
         json_decref(result);
     } else {
@@ -82,8 +85,9 @@ static json_t *configuration(int count, char **arguments)
         return json_pack("{s:{s:s, s:s, s:s, s:s}}", "backend", "kind", "whop", "base_url", arguments[1], "company_id",
                          arguments[2], "api_key", arguments[3]);
     }
-    return json_pack("{s:{s:s, s:s, s:s, s:s}, s:{s:s}}", "backend", "kind", "whop", "base_url", "embedded:", "company_id",
-                     "biz_kassa", "api_key", "apik_kassa", "checkout", "presenter", "simulated");
+    return json_loads("{\"backend\": {\"kind\": \"whop\", \"company_id\": \"biz_sandbox\","
+                      "              \"api_key\": \"sandbox_key\", \"base_url\": \"embedded:\"},"
+                      " \"checkout\": {\"presenter\": \"simulated\"}}", 0, NULL);
 }
 
 int main(int count, char **arguments)
