@@ -1,6 +1,6 @@
 """Prints C source that implements every function of a header with a body that does nothing.
 
-    python3 shadow.py Include/kassa.h
+python3 shadow.py Include/kassa.h
 """
 
 from __future__ import annotations
