@@ -9,12 +9,10 @@
 #include "check.h"
 #include "support.h"
 
-static const char *program;
-
-/* In the process that leaves: "leaving PORT MODE HOW". */
-static int leave(int port, const char *mode, const char *how)
+/* In the process that leaves: "leaving BASE_URL MODE HOW". The service there answers nobody. */
+static int leave(const char *base_url, const char *mode, const char *how)
 {
-    char *options = format("{\"storage\":\":memory:\",\"thread\":\"%s\"}", mode), *config = served_at_port(port);
+    char *options = stored_in(":memory:", mode), *config = served_at(base_url);
     kassa_client *client = open_client(options);
     kassa_op op = configure(client, config);
     kassa_json_release(kassa_wait(client, op, 300)); /* the request is on its way */
@@ -27,20 +25,20 @@ static void leave_by(const char *how)
 {
     const char *modes[] = {"library", "host"};
     int port, listener = silent_listener(&port);
+    char *base_url = format("http://127.0.0.1:%d", port);
     for (int mode = 0; mode < 2; mode++) {
-        char *port_text = format("%d", port);
         int64_t start = now_ms();
         pid_t child = fork();
         if (child == 0) {
-            execl(program, program, port_text, modes[mode], how, (char *)NULL);
+            execl("/proc/self/exe", "leaving", base_url, modes[mode], how, (char *)NULL);
             _exit(2);
         }
         int status = -1;
         waitpid(child, &status, 0);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
         CHECK(now_ms() - start < 2500);
-        free(port_text);
     }
+    free(base_url);
     close(listener);
 }
 
@@ -61,8 +59,7 @@ static void underscore_exit_with_a_live_client(void)
 
 int main(int count, char **arguments)
 {
-    if (count == 4) return leave(atoi(arguments[1]), arguments[2], arguments[3]);
-    program = "/proc/self/exe";
+    if (count == 4) return leave(arguments[1], arguments[2], arguments[3]);
     RUN(return_from_main);
     RUN(exit_with_a_live_client);
     RUN(underscore_exit_with_a_live_client);

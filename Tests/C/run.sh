@@ -38,11 +38,11 @@ build_program() {
   if [ "$1" = unloading ]; then compile "$1"; else compile "$1" -lkassa; fi
 }
 
-programs=(flow abuse ownership waiting event_loops closing offline forking guest leaving cycles lookups)
+programs=(flow abuse ownership waiting event_loops closing offline forking guest leaving cycles lookups speed)
 scripts=()
 if [ -z "$sanitizer" ]; then
   programs+=(unloading json_c)
-  scripts=(header symbols binary abi valgrind examples)
+  scripts=(header symbols binary abi valgrind leaving_tls examples)
 fi
 
 selected() {

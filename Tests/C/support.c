@@ -148,10 +148,17 @@ char *stored_in(const char *directory, const char *thread)
     return format("{\"storage\":\"%s\",\"thread\":\"%s\"}", directory, thread);
 }
 
-char *served_at_port(int port)
+char *served_at(const char *base_url)
 {
     return format("{\"backend\":{\"kind\":\"whop\",\"company_id\":\"" COMPANY "\",\"api_key\":\"" API_KEY "\","
-                  "\"base_url\":\"http://127.0.0.1:%d\"}}", port);
+                  "\"base_url\":\"%s\"}}", base_url);
+}
+
+char *served_at_port(int port)
+{
+    char *base_url = format("http://127.0.0.1:%d", port), *config = served_at(base_url);
+    free(base_url);
+    return config;
 }
 
 int silent_listener(int *port)

@@ -59,7 +59,8 @@ char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 /* Options for a client with its storage in a directory, as JSON text to be freed. */
 char *stored_in(const char *directory, const char *thread);
 
-/* A configuration whose service is a port of 127.0.0.1, as JSON text to be freed. */
+/* A configuration whose service is elsewhere, or at a port of 127.0.0.1, as JSON text to be freed. */
+char *served_at(const char *base_url);
 char *served_at_port(int port);
 
 /* A listening socket of 127.0.0.1 that answers nobody; its port is stored. */
