@@ -103,6 +103,7 @@ def test_readers_accept_new_fields_and_words_and_the_tests_do_not() -> None:
 def test_a_completion_has_the_result_of_its_operation() -> None:
     completed = {"type": "completed", "op": 1, "operation": "log_in"}
     schemas.check_event({**completed, "result": {"app_user_id": "u", "claimed": ["mem_1"], "deferred": False}})
-    for wrong in ({"result": {"source": "network"}}, {}, {"result": {}, "error": {}}):
+    wrongs: list[dict[str, Any]] = [{"result": {"source": "network"}}, {}, {"result": {}, "error": {}}]
+    for wrong in wrongs:
         with pytest.raises(AssertionError):
             schemas.check_event({**completed, **wrong})
