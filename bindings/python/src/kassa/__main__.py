@@ -135,7 +135,7 @@ def plans(client: Client, options: argparse.Namespace) -> int:
 
 
 def buy(client: Client, options: argparse.Namespace) -> int:
-    client.on_request("checkout/present", lambda request: present(request, browse=not options.no_browser))
+    client.on_request("checkout/present")(lambda request: present(request, browse=not options.no_browser))
     result = wait(client.start.purchase(options.plan), "Waiting for the payment")
     if options.json:
         show_documents([result])

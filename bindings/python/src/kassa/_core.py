@@ -16,11 +16,12 @@ from .errors import ClosedError, ForkedError, InvalidArgumentError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
     from ._documents import Document, Entitlement, Explanation, Membership, Plan, Request
 
     Handler = Callable[[Request], Any]
+    Answering = TypeVar("Answering", bound=Handler)
 
 
 def nobody() -> None:
@@ -250,23 +251,25 @@ class Core:
         with self._library.lend(reply) as lent:
             return bool(self._functions.kassa_respond(self._client(), request_id, lent))
 
-    def on_request(self, name: str, handler: Handler | None = None) -> Any:
-        """Answers the library's requests called `name`, such as `"auth/access_token"`, with `handler(request)`.
-
-        The handler returns the reply (docs/documents.md, "Requests to the host"; for an access token its text is
-        enough) or raises: the operation then fails with its message. Works as a decorator too::
+    def on_request(self, name: str) -> Callable[[Answering], Answering]:
+        """Answers the library's requests called `name` with the decorated function::
 
             @client.on_request("auth/access_token")
             def fetch(request):
                 return my_backend.get_token()
 
-        A request without a handler goes to the iterators of `events()`, to be answered with `respond`. With neither,
-        it is answered with an error.
+        It is called with the `Request` and returns the reply (docs/documents.md, "Requests to the host"; for an access
+        token its text is enough), or raises: then the operation fails with its message.
+
+        A request without such a function goes to the iterators of `events()`, to be answered with `respond`; without
+        one of those either, it is answered with an error.
         """
-        if handler is None:
-            return lambda function: self.on_request(name, function)
-        self._handlers[name] = handler
-        return handler
+
+        def register(handler: Answering) -> Answering:
+            self._handlers[name] = handler
+            return handler
+
+        return register
 
     def _next_event(self, timeout_ms: int) -> Mapping[str, Any] | None:
         """Takes a document from the library's queue; None when there is none in that time."""
