@@ -8,8 +8,8 @@ let swift: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: swift)
+func module(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/\(name)", exclude: exclude, swiftSettings: swift)
 }
 
 /// `fixtures` is a folder of files that the tests read where they lie.
@@ -53,10 +53,11 @@ let package = Package(
       ["KassaCore", "KassaJSON", "CLinux", "CCurl", "CMicrohttpd", "CSQLite", "COpenSSL", "CAres"]),
     module("KassaBackends", ["KassaCore", "KassaJSON"]),
     module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform"]),
-    module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform"]),
+    module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform", "CLinux"]),
     module(
       "Kassa",
-      ["CKassa", "KassaClient", "KassaSandbox", "KassaBackends", "KassaPlatform", "KassaCore", "KassaJSON"]),
+      ["CKassa", "CJansson", "KassaClient", "KassaSandbox", "KassaBackends", "KassaPlatform", "KassaCore", "KassaJSON"],
+      exclude: ["kassa.map"]),
     .executableTarget(
       name: "kassa-sandbox", dependencies: ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"],
       path: "Sources/kassa-sandbox", swiftSettings: swift),

@@ -59,11 +59,16 @@ public final class AnswerTable: @unchecked Sendable {
   ///
   /// A product may occur more than once; the latest end counts. `subscription` is until when `isSubscribed` is yes;
   /// nil: not at all. What has ended by now is left out, so after a clock is set back everything is published anew.
-  public func publish(_ grants: [Grant], subscription: End?) {
+  ///
+  /// `known` are the only products that may be asked for; nil: any. Of others the answer is `unknown`.
+  public func publish(_ grants: [Grant], subscription: End?, known: Set<String>? = nil) {
     let now = board.pointee.now()
-    let table = board.pointee.nextTable(grants: grants.count)
+    let entries = grants.count + (known?.count ?? 0)
+    let table = board.pointee.nextTable(grants: entries)
     board.pointee.publications &+= 1
-    table.fill(publication: board.pointee.publications, grants: grants.count) {
+    table.fill(publication: board.pointee.publications, grants: entries) {
+      table.pointee.missing.store(known == nil ? GrantTable.notGranted : GrantTable.unknown)
+      for product in known ?? [] { table.insert(board.pointee.tag(of: product), end: GrantTable.notGranted) }
       table.pointee.subscriptionEnd.store(table.noticed(subscription.map { $0.word(after: now) } ?? 0))
       for grant in grants {
         let end = table.noticed(grant.end.word(after: now))
@@ -94,19 +99,28 @@ public struct Answers {
   }
   var address: UInt { UInt(bitPattern: board) }
 
+  public enum Access: Sendable {
+    case granted, notGranted
+    /// Not one of the products that may be asked for.
+    case unknown
+  }
+
   /// Whether a grant of this product, a C string, stands at this moment.
-  public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool {
+  @inline(__always)
+  public func access(_ product: UnsafePointer<CChar>) -> Access {
     let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
     return stands { $0.end(of: tag) }
   }
 
+  public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool { access(product) == .granted }
+
   /// Whether there is a subscription at this moment.
   public func isSubscribed() -> Bool {
-    stands { $0.pointee.subscriptionEnd.load() }
+    stands { $0.pointee.subscriptionEnd.load() } == .granted
   }
 
   @inline(__always)
-  private func stands(_ end: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Bool {
+  private func stands(_ end: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Access {
     while let table = board.pointee.current.load(ordering: .acquiring) {
       let sequence = table.pointee.sequence.load(ordering: .acquiring)
       let end = end(table)
@@ -115,12 +129,13 @@ public struct Answers {
       atomicMemoryFence(ordering: .acquiring)
       guard sequence & 1 == 0, table.pointee.sequence.load() == sequence else { continue }
 
-      if end == 0 { return false }
-      if end == .max { return true }
+      if end <= GrantTable.notGranted { return end == GrantTable.unknown ? .unknown : .notGranted }
+      if end == .max { return .granted }
       let coarse = kassa_coarse_nanoseconds()
-      return quiet.covers(coarse) || standsExactly(end, earliestEnd, table, quiet, coarse)
+      let stands = quiet.covers(coarse) || standsExactly(end, earliestEnd, table, quiet, coarse)
+      return stands ? .granted : .notGranted
     }
-    return false
+    return .notGranted
   }
 
   /// Asks the exact clock, and notes for how long nobody need ask it again.
@@ -254,7 +269,12 @@ struct GrantTable: ~Copyable {
   let mask = Atomic<UInt64>(0)
   /// See `QuietWord`.
   let quiet = Atomic<UInt64>(0)
-  /// Ends are boot-time nanoseconds; 0 stands for no grant, the largest number for one without an end.
+  /// Ends are boot-time nanoseconds; the largest number stands for a grant without an end, and of the smallest two, which
+  /// passed before any client was opened, one for no grant and one for a product that may not be asked for.
+  static let unknown: UInt64 = 0
+  static let notGranted: UInt64 = 1
+  /// Which of the two a product that is not in the table has.
+  let missing = Atomic<UInt64>(GrantTable.notGranted)
   let earliestEnd = Atomic<UInt64>(.max)
   let subscriptionEnd = Atomic<UInt64>(0)
   /// The smaller table whose place this one took. Kept for its late readers.
@@ -287,7 +307,7 @@ struct GrantTable: ~Copyable {
 }
 
 extension UnsafeMutablePointer<GrantTable> {
-  /// The end of a tag's grant, 0 if there is none. While the table is filled the answer means nothing, but the search
+  /// The end of a tag's grant. While the table is filled the answer means nothing, but the search
   /// stays inside the table and ends.
   @inline(__always)
   func end(of tag: UInt64) -> UInt64 {
@@ -297,10 +317,10 @@ extension UnsafeMutablePointer<GrantTable> {
       let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
       let found = slot.pointee.tag.load()
       if found == tag { return slot.pointee.end.load() }
-      if found == 0 { return 0 }
+      if found == 0 { return pointee.missing.load() }
       index &+= 1
     }
-    return 0
+    return pointee.missing.load()
   }
 
   /// Empties the table, and has the body fill it.
@@ -359,4 +379,14 @@ extension Atomic<UInt64> {
   fileprivate func load() -> UInt64 { load(ordering: .relaxed) }
   @inline(__always)
   fileprivate func store(_ value: UInt64) { store(value, ordering: .relaxed) }
+}
+
+extension AnswerTable.End: Comparable {
+  public static func < (left: AnswerTable.End, right: AnswerTable.End) -> Bool {
+    switch (left, right) {
+    case (.at(let left), .at(let right)): left < right
+    case (.at, .never): true
+    case (.never, _): false
+    }
+  }
 }

@@ -110,26 +110,27 @@ public enum ClientHandles {
     return withLock(registry) { registry.pointee.firstNumber == 0 || number < registry.pointee.firstNumber }
   }
 
-  /// Whether an open client grants this product; false for NULL and for any handle that is not an open client's.
-  public static func hasAccess(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Bool {
-    guard let product else { return false }
-    return ask(handle) { $0.hasAccess(product) }
+  /// Whether an open client grants this product; no for NULL and for any handle that is not an open client's.
+  public static func access(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Answers.Access {
+    guard let product else { return .notGranted }
+    return ask(handle) { $0.access(product) } ?? .notGranted
   }
 
   /// Whether an open client is subscribed; false for any handle that is not an open client's.
   public static func isSubscribed(_ handle: OpaquePointer?) -> Bool {
-    ask(handle) { $0.isSubscribed() }
+    ask(handle) { $0.isSubscribed() } ?? false
   }
 
-  /// A yes counts only if the handle is still good after it: else it may have been the answer of the next client, to
+  /// An answer counts only if the handle is still good after it: else it may have been the answer of the next client, to
   /// whom the closed one's memory was passed on.
   @inline(__always)
-  private static func ask(_ handle: OpaquePointer?, _ question: (Answers) -> Bool) -> Bool {
+  private static func ask<Answer>(_ handle: OpaquePointer?, _ question: (Answers) -> Answer) -> Answer? {
     let bits = bits(handle)
     guard bits != 0, let slot = slot(at: bits), slot.pointee.handle.load(ordering: .acquiring) == bits,
       let answers = Answers(address: slot.pointee.answers.load(ordering: .relaxed))
-    else { return false }
-    return question(answers) && slot.pointee.handle.load(ordering: .relaxed) == bits
+    else { return nil }
+    let answer = question(answers)
+    return slot.pointee.handle.load(ordering: .relaxed) == bits ? answer : nil
   }
 
   // MARK: Under the lock
