@@ -6,28 +6,22 @@ import KassaPlatform
 import KassaSandbox
 
 /// The one place that names vendors: builds the parts of a client from its configuration.
-let assemble: Assembly = { configuration, surroundings throws(KassaError) in
-  switch configuration.backendKind {
-  case "whop": return try whop(configuration, surroundings)
-  case let kind:
-    throw KassaError(.invalidConfiguration, "backend.kind must be \"whop\" (got \"\(kind.quoted)\")")
+@Sendable
+func assemble(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
+  guard configuration.backendKind == "whop" else {
+    throw KassaError(
+      .invalidConfiguration, "backend.kind must be \"whop\" (got \"\(configuration.backendKind.quoted)\")")
   }
+  return try whop(configuration, surroundings)
 }
 
 private func whop(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
   let whop = try WhopConfiguration(configuration.backend)
   let sandbox = whop.isEmbedded ? try embedded(whop, surroundings) : nil
-  let transport: any HTTPTransport =
-    if let sandbox { EmbeddedTransport(sandbox, time: surroundings.time) } else {
-      CurlTransport(loop: surroundings.loop)
-    }
-  let tokens: (any AccessTokenSource)? =
-    if case .host = whop.credential { surroundings.tokens(companyID: whop.companyID) } else { nil }
   let backend = WhopBackend(
-    whop, transport: LoggingTransport(transport, log: surroundings.log, time: surroundings.time), tokens: tokens,
-    time: surroundings.time, random: surroundings.random, source: "kassa/\(version)", now: surroundings.now,
+    whop, transport: transport(sandbox, surroundings), tokens: tokens(whop, surroundings), time: surroundings.time,
+    random: surroundings.random, source: "kassa/\(version)", now: surroundings.now,
     serverTime: surroundings.serverTime)
-  let locale = configuration.locale ?? ProcessEnvironment.locale
   return Setup(
     scope: "whop \(whop.companyID) \(whop.baseURL)",
     backend: backend,
@@ -36,22 +30,46 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
     isSandbox: sandbox != nil,
     // Without a store nothing else could sell, so the web checkout may be used everywhere.
     supportsExternalPurchases: true,
-    priceText: { amount, currency, digits in
-      PriceText.format(amount, currency: currency.uppercased(), locale: locale, fractionDigits: digits)
-    },
-    simulate: sandbox.map { sandbox in { action throws(KassaError) in try sandbox.perform(action) } })
+    priceText: priceText(locale: configuration.locale ?? ProcessEnvironment.locale),
+    simulate: simulation(sandbox))
+}
+
+private func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {
+  let transport: any HTTPTransport
+  if let sandbox {
+    transport = EmbeddedTransport(sandbox, time: surroundings.time)
+  } else {
+    transport = CurlTransport(loop: surroundings.loop)
+  }
+  return LoggingTransport(transport, log: surroundings.log, time: surroundings.time)
+}
+
+private func tokens(_ whop: WhopConfiguration, _ surroundings: Surroundings) -> (any AccessTokenSource)? {
+  guard case .host = whop.credential else { return nil }
+  return surroundings.tokens(companyID: whop.companyID)
+}
+
+private func priceText(locale: String) -> @Sendable (Decimal, String, Int?) -> String {
+  { amount, currency, digits in
+    PriceText.format(amount, currency: currency.uppercased(), locale: locale, fractionDigits: digits)
+  }
+}
+
+private func simulation(_ sandbox: Sandbox?) -> ((JSON) throws(KassaError) -> JSON)? {
+  guard let sandbox else { return nil }
+  return { action throws(KassaError) in try sandbox.perform(action) }
 }
 
 /// The sandbox in this process. Its state lies beside the client's, so that a restart finds it.
 private func embedded(_ whop: WhopConfiguration, _ surroundings: Surroundings) throws(KassaError) -> Sandbox {
   let path = surroundings.storage == ":memory:" ? ":memory:" : "\(surroundings.storage)/sandbox.db"
   return try Sandbox(
-    catalogue: try whop.catalogue.map(catalogue), path: path, time: surroundings.time, random: surroundings.random)
+    catalogue: try catalogue(whop.catalogue), path: path, time: surroundings.time, random: surroundings.random)
 }
 
-/// The catalogue itself, or the file that a path names.
-private func catalogue(_ value: JSON) throws(KassaError) -> JSON {
-  guard let path = value.string else { return value }
+/// The catalogue itself, or the file that a path names; nil for the built-in one.
+private func catalogue(_ value: JSON?) throws(KassaError) -> JSON? {
+  guard let path = value?.string else { return value }
   guard let bytes = readFile(path, limit: 16 << 20) else {
     throw KassaError(.invalidConfiguration, "backend.catalogue: the file \"\(path.quoted)\" cannot be read")
   }
@@ -68,10 +86,11 @@ private func presenter(
   switch configuration.presenter {
   case .host: return surroundings.hostPresenter(returnURL: configuration.returnURL)
   case .browser:
+    let loop = surroundings.loop
     return BrowserPresenter(
-      loop: surroundings.loop, time: surroundings.time, random: surroundings.random,
+      loop: loop, time: surroundings.time, random: surroundings.random,
       timeoutSeconds: configuration.checkoutTimeoutSeconds, returnURL: configuration.returnURL,
-      open: { Browser.open($0) }, page: sandbox.map(page))
+      open: { Browser.open($0, on: loop) }, page: sandbox.map { page(of: $0, surroundings.time) })
   case .simulated:
     guard let sandbox else {
       throw KassaError(
@@ -79,4 +98,9 @@ private func presenter(
     }
     return SimulatedPresenter(sandbox, card: configuration.card)
   }
+}
+
+/// The sandbox's checkout page, for a browser.
+private func page(of sandbox: Sandbox, _ time: any TimeSource) -> @Sendable (HTTPRequest) async -> HTTPServerAnswer {
+  { request in await sandbox.answer(request).served(by: time) }
 }
