@@ -373,13 +373,18 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// Carries a body to the loop and its value back; the caller waits meanwhile.
   private final class Slot<Value>: @unchecked Sendable {
-    private let body: () -> Value
+    private var body: (() -> Value)?
     private let result = Locked<Value?>(nil)
     init(_ body: @escaping () -> Value) { self.body = body }
     var value: Value? { result.with { $0 } }
     func run() {
-      let value = body()
+      let value = call()
       result.with { $0 = value }
+    }
+    /// Lets go of the body, which the caller owns, before the caller can see that it has run.
+    private func call() -> Value? {
+      defer { body = nil }
+      return body?()
     }
   }
 }
