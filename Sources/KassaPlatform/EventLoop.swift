@@ -77,6 +77,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private var armed: Int64 = 0
   private var watched: [Int32: @Sendable (Readiness) -> Void] = [:]
   private var cleanups: [() -> Void] = []
+  private var residents: [ObjectIdentifier: AnyObject] = [:]
 
   public init(mode: Mode) throws(PlatformError) {
     self.mode = mode
@@ -125,7 +126,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
       for cleanup in cleanups { cleanup() }
       runJobs()
     }
-    (cleanups, watched, timers) = ([], [:], TimerHeap())
+    (cleanups, residents, watched, timers) = ([], [:], [:], TimerHeap())
     // Released outside the lock: what the jobs hold may want to put something in.
     let dropped = shared.with { shared -> [Job] in
       shared.isClosed = true
@@ -139,6 +140,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// Something that lives as long as the loop, such as a connection pool, ends with it. On the loop only.
   func atStop(_ cleanup: @escaping () -> Void) { cleanups.append(cleanup) }
+
+  /// The one object of its kind in this loop, made on first use and kept until the loop stops. On the loop only.
+  func resident<Kind: AnyObject, Failure: Error>(_ make: () throws(Failure) -> Kind) throws(Failure) -> Kind {
+    let key = ObjectIdentifier(Kind.self)
+    if let resident = residents[key] as? Kind { return resident }
+    let resident = try make()
+    residents[key] = resident
+    return resident
+  }
 
   // MARK: Jobs
 
@@ -216,10 +226,16 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
   }
 
+  /// Runs the body as the one who turns the loop. In host mode, where the thread takes signals, no connection that
+  /// breaks may raise SIGPIPE.
   private func asCurrent<Value>(_ body: () -> Value) -> Value {
     let before = kassa_current_loop()
     kassa_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
-    defer { kassa_set_current_loop(before) }
+    let blocksSIGPIPE = mode == .host && kassa_block_sigpipe()
+    defer {
+      if blocksSIGPIPE { kassa_unblock_sigpipe() }
+      kassa_set_current_loop(before)
+    }
     return body()
   }
 
