@@ -421,11 +421,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     init(_ body: @escaping () -> Value) { self.body = body }
     var value: Value? { result.with { $0 } }
 
-    /// The body is let go before the caller, whose own it is, can return.
     func run() {
-      let value = body?()
-      body = nil
+      let value = call()
       result.with { $0 = value }
+    }
+
+    /// Lets go of the body, which the caller owns, before the caller can see that it has run.
+    private func call() -> Value? {
+      defer { body = nil }
+      return body?()
     }
   }
 }
