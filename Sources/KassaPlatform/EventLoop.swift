@@ -226,8 +226,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
   }
 
-  /// Runs the body as the one who turns the loop. In host mode, where the thread has signals of its own, no broken
-  /// connection may raise SIGPIPE meanwhile.
+  /// Runs the body as the one who turns the loop. In host mode, where the thread takes signals, no connection that
+  /// breaks may raise SIGPIPE.
   private func asCurrent<Value>(_ body: () -> Value) -> Value {
     let before = kassa_current_loop()
     kassa_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
@@ -421,11 +421,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     init(_ body: @escaping () -> Value) { self.body = body }
     var value: Value? { result.with { $0 } }
 
-    /// The body is let go before the caller, whose own it is, can return.
     func run() {
-      let value = body?()
-      body = nil
+      let value = call()
       result.with { $0 = value }
+    }
+
+    /// Lets go of the body, which the caller owns, before the caller can see that it has run.
+    private func call() -> Value? {
+      defer { body = nil }
+      return body?()
     }
   }
 }
