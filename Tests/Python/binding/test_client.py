@@ -14,7 +14,7 @@ from typing import Any
 
 import kassa
 import pytest
-from support import PLAN, PRODUCT, configuration
+from support import COMPANY, KEY, PLAN, PRODUCT, configuration
 
 Shop = kassa.Client
 
@@ -102,12 +102,19 @@ def test_s093_a_new_purchase_within_the_failure_of_another_ends_once_too(client:
 
 @pytest.mark.parametrize("amount", [39.99, 114.99, 0.3, 9800, 0.07])
 def test_s039_prices_cross_exactly(client: kassa.Client, amount: float) -> None:
-    catalogue = catalogue_with_price(amount)
+    plan = {"id": PLAN, "product_id": PRODUCT, "title": "One", "plan_type": "one_time", "initial_price": amount}
+    catalogue = {
+        "account": {"id": COMPANY, "title": "Shop", "route": "shop"},
+        "products": [{"id": PRODUCT, "title": "Product"}],
+        "plans": [plan],
+        "api_keys": [{"key": KEY, "permissions": ["*"]}],
+        "users": [],
+    }
     client.configure(configuration(backend={"catalogue": catalogue}))
-    (plan,) = client.plans()
-    assert plan.initial_price == amount
-    assert plan.initial_price_money.amount == Decimal(str(amount))
-    assert plan.initial_price_money.amount_micros == int(Decimal(str(amount)) * 1_000_000)
+    (found,) = client.plans()
+    assert found.initial_price == amount
+    assert found.initial_price_money.amount == Decimal(str(amount))
+    assert found.initial_price_money.amount_micros == int(Decimal(str(amount)) * 1_000_000)
 
 
 IDS = ["", " ", "a/b", "..", "%2F", "\U0001f600", "\u202eabc", "a\0b", "e\u0301", "\u00e9", "x" * 10_240, "?#+_ &="]
@@ -490,7 +497,3 @@ def test_the_shared_client_is_one_until_it_is_closed() -> None:
     with contextlib.closing(kassa.shared()) as second:
         assert second is not first
         assert not second.closed
-
-
-def catalogue_with_price(amount: float) -> dict[str, Any]:
-    raise NotImplementedError
