@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import kassa
 import pytest
 import schemas
 from kassa import _core
+from support import ROOT, Run, Sandbox, configuration
 
-ROOT = Path(__file__).resolve().parents[3]
 PYTHON_PATH = ROOT / "bindings" / "python" / "src"
-COMPANY, KEY, PLAN, PRODUCT = "biz_sandbox", "sandbox_key", "plan_monthly", "prod_pro"
 ELEMENTS = {"kassa_plans": "plan", "kassa_memberships": "membership", "kassa_entitlements": "entitlement"}
 
 
@@ -45,14 +42,6 @@ def _every_document_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_core.Core, "_ask", checked)
 
 
-def configuration(base_url: str = "embedded:", presenter: str = "simulated", **keys: Any) -> dict[str, Any]:
-    """A configuration for the sandbox; `keys` replace or add whole sections, `backend` single keys."""
-    backend = {"kind": "whop", "company_id": COMPANY, "api_key": KEY, "base_url": base_url, **keys.pop("backend", {})}
-    config = {"backend": backend, "checkout": {"presenter": presenter}, **keys}
-    schemas.check("configuration", config)
-    return config
-
-
 @pytest.fixture(params=["library", "host"])
 def thread(request: pytest.FixtureRequest) -> str:
     """Both ways of doing the work."""
@@ -74,39 +63,11 @@ def shop(client: kassa.Client) -> kassa.Client:
     return client
 
 
-class Sandbox:
-    """kassa-sandbox as a server, until `stop`."""
-
-    def __init__(self, *arguments: str) -> None:
-        program = os.environ.get("KASSA_SANDBOX") or str(ROOT / ".build" / "debug" / "kassa-sandbox")
-        self._process = subprocess.Popen([program, "--port", "0", *arguments], stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        self.base_url = self._process.stdout.readline().strip().rpartition(" ")[2]
-
-    def control(self, action: Mapping[str, Any]) -> Any:
-        body = json.dumps(action).encode()
-        request = Request(f"{self.base_url}/sandbox/control", body, {"Content-Type": "application/json"})
-        with urlopen(request, timeout=10) as answer:
-            return json.load(answer)
-
-    def pay(self, request: kassa.Request) -> dict[str, Any]:
-        """What a presenter and its user do: pay on the checkout page and come back."""
-        self.control({"action": "complete_checkout", "url": request.params["url"]})
-        return {"outcome": "returned"}
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.communicate(timeout=10)
-
-
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
     server = Sandbox()
     yield server
     server.stop()
-
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
