@@ -13,8 +13,9 @@ gcc -std=c99 -D_GNU_SOURCE -IInclude -ITests/C -o "$work/leaving" Tests/C/leavin
   -L"$LIBRARY_DIR" -Wl,-rpath,"$LIBRARY_DIR" -lkassa -ljansson -pthread
 
 # The server reads requests, prints them and answers none. Its standard input stays open, or it would end.
-sleep 1000 | openssl s_server -accept 127.0.0.1:0 -key "$work/key.pem" -cert "$work/certificate.pem" \
-  >"$work/requests" 2>&1 &
+mkfifo "$work/silence"
+openssl s_server -accept 127.0.0.1:0 -key "$work/key.pem" -cert "$work/certificate.pem" \
+  0<>"$work/silence" >>"$work/requests" 2>&1 &
 server=$!
 for _ in $(seq 100); do
   port=$(sed -n 's/^ACCEPT .*:\([0-9]*\)$/\1/p' "$work/requests" | head -1)

@@ -23,9 +23,12 @@ static char *large_configuration(void)
                                                "billing_period", 30, "renewal_price", 9.99));
         free(id);
     }
-    json_t *catalogue = json_pack("{s:{s:s, s:s}, s:[{s:s, s:s}], s:o, s:[{s:s, s:[s]}], s:[]}", "account", "id", COMPANY,
-                                  "title", "Large", "products", "id", PRODUCT, "title", "Pro", "plans", plans,
-                                  "api_keys", "key", API_KEY, "permissions", "*", "users");
+    json_t *catalogue = json_pack("{s:{s:s, s:s}, s:[{s:s, s:s}], s:o, s:[{s:s, s:[s]}], s:[]}",
+                                  "account", "id", COMPANY, "title", "Large",
+                                  "products", "id", PRODUCT, "title", "Pro",
+                                  "plans", plans,
+                                  "api_keys", "key", API_KEY, "permissions", "*",
+                                  "users");
     json_object_set_new(json_object_get(config, "backend"), "catalogue", catalogue);
     char *text = json_dumps(config, 0);
     json_decref(config);
