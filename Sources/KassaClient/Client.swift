@@ -109,7 +109,7 @@ public final class Client: Sendable {
   public var isInitialized: Bool { state.isInitialized }
   public var supportsExternalPurchases: Bool { state.supportsExternalPurchases }
   public var deviceID: String { state.identity.deviceID }
-  public var appUserID: String? { state.identity.appUserID }
+  public var appUserID: String? { state.identity.appUserID?.text }
   public var plans: JSON { state.plans }
   public var memberships: JSON { state.memberships }
   public var entitlements: JSON { state.entitlements }
@@ -161,7 +161,7 @@ public final class Client: Sendable {
       return operation
     }
     // Until the storage gives it a number, the claim has one that no other can have.
-    let claim = state.logIn(appUserID, temporaryID: -Int64(clamping: operation))
+    let claim = state.logIn(AppUserID(appUserID), temporaryID: -Int64(clamping: operation))
     run(operation) { engine throws(KassaError) in try await engine.logIn(claim) }
     return operation
   }

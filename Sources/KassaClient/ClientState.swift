@@ -12,8 +12,8 @@ final class ClientState: Sendable {
     var policy = EntitlementPolicy()
     var plans: PlanList?
     var clock: TrustedClock
-    /// When the service last listed everything for this user, or for nobody ("").
-    var listedAt: [String: Int64] = [:]
+    /// When the service last listed everything for this user, or for nobody.
+    var listedAt: [AppUserID?: Int64] = [:]
     var setup: SetupFacts?
     var isInitialized = false
     /// When the service last answered with its own time, on the boot clock.
@@ -197,7 +197,7 @@ final class ClientState: Sendable {
   // MARK: Identity
 
   /// The switch to a user, and the claim on what this device bought as a guest, which the service has yet to hear of.
-  func logIn(_ appUserID: String, temporaryID: Int64) -> PendingClaim {
+  func logIn(_ appUserID: AppUserID, temporaryID: Int64) -> PendingClaim {
     let now = self.now
     return change(.login) { knowledge in
       let guests = knowledge.memberships.values.filter { knowledge.ownership.owner(of: $0) == nil }
@@ -297,7 +297,7 @@ final class ClientState: Sendable {
     let considered = all.filter { $0.membership.productID == productID }
     let active = considered.filter { $0.isActive(at: now) }
     let longest = active.max { ($0.endsAt ?? .max) < ($1.endsAt ?? .max) }
-    let confirmedAt = knowledge.listedAt[knowledge.ownership.identity.appUserID ?? ""]
+    let confirmedAt = knowledge.listedAt[knowledge.ownership.identity.appUserID]
     let (answer, reason) = Self.verdict(productID, knowledge, considered, active, isLoaded: confirmedAt != nil)
     return stamped([
       "product_id": JSON(productID),
@@ -305,7 +305,7 @@ final class ClientState: Sendable {
       "answer": JSON(answer),
       "reason": JSON(reason),
       "decided_by": JSON(longest?.membership.id),
-      "app_user_id": JSON(knowledge.ownership.identity.appUserID),
+      "app_user_id": JSON(knowledge.ownership.identity.appUserID?.text),
       "considered": .array(considered.map { $0.document(at: now) }),
       "clock": [
         "now": JSON(now),

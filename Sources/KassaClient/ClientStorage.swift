@@ -73,7 +73,7 @@ final class ClientStorage: @unchecked Sendable {
     return try fact("device_id") ?? ""
   }
 
-  func appUserID() throws(DatabaseError) -> String? { try fact("app_user_id") }
+  func appUserID() throws(DatabaseError) -> AppUserID? { try fact("app_user_id").map(AppUserID.init) }
 
   func savedTime() throws(DatabaseError) -> Int64? {
     try database.run("SELECT value FROM facts WHERE name = 'trusted_time'") { $0.integer(0) }.first
@@ -90,18 +90,18 @@ final class ClientStorage: @unchecked Sendable {
   /// The user who is logged in, and the claim that the login owes to the service, in one step.
   /// Returns the claim's number.
   func save(
-    appUserID: String?, claim: (scope: String, appUserID: String, at: Int64)?
+    appUserID: AppUserID?, claim: (scope: String, appUserID: AppUserID, at: Int64)?
   ) throws(DatabaseError) -> Int64? {
     try database.transaction { () throws(DatabaseError) -> Int64? in
       if let appUserID {
-        try database.run("INSERT OR REPLACE INTO facts VALUES ('app_user_id', ?)", [.text(appUserID)])
+        try database.run("INSERT OR REPLACE INTO facts VALUES ('app_user_id', ?)", [.text(appUserID.text)])
       } else {
         try database.run("DELETE FROM facts WHERE name = 'app_user_id'")
       }
       guard let claim else { return nil }
       return try database.run(
         "INSERT INTO outbox (scope, kind, app_user_id, created_at) VALUES (?, 'claim', ?, ?) RETURNING id",
-        [.text(claim.scope), .text(claim.appUserID), .integer(claim.at)]
+        [.text(claim.scope), .text(claim.appUserID.text), .integer(claim.at)]
       ) { $0.integer(0) }.first
     }
   }
@@ -111,7 +111,7 @@ final class ClientStorage: @unchecked Sendable {
   struct Cache {
     var memberships: [Membership]
     var plans: String?
-    var listedAt: [String: Int64]
+    var listedAt: [AppUserID?: Int64]
     var pendingClaims: [PendingClaim]
     var attempts: [PurchaseAttempt]
   }
@@ -126,16 +126,16 @@ final class ClientStorage: @unchecked Sendable {
       """, scope, row: Self.membership)
     let plans = try database.run("SELECT list FROM plans WHERE scope = ?", scope) { $0.text(0) }.first
     let listings = try database.run("SELECT app_user_id, confirmed_at FROM listings WHERE scope = ?", scope) {
-      ($0.text(0), $0.integer(1))
+      ($0.text(0).isEmpty ? nil : AppUserID($0.text(0)), $0.integer(1))
     }
     let claims = try database.run(
       "SELECT id, app_user_id, created_at FROM outbox WHERE scope = ? AND kind = 'claim' ORDER BY id", scope
-    ) { PendingClaim(id: $0.integer(0), appUserID: $0.text(1), loggedInAt: $0.integer(2)) }
+    ) { PendingClaim(id: $0.integer(0), appUserID: AppUserID($0.text(1)), loggedInAt: $0.integer(2)) }
     let attempts = try database.run(
       "SELECT nonce, plan_id, device_id, app_user_id, started_at FROM attempts WHERE scope = ?", scope
     ) { row in
       PurchaseAttempt(
-        planID: row.text(1), identity: Identity(deviceID: row.text(2), appUserID: row.optionalText(3)),
+        planID: row.text(1), identity: Identity(deviceID: row.text(2), appUserID: row.optionalText(3).map(AppUserID.init)),
         nonce: row.text(0), startedAt: row.integer(4))
     }
     return Cache(
@@ -148,20 +148,20 @@ final class ClientStorage: @unchecked Sendable {
       id: row.text(0), productID: row.text(1), planID: row.text(2), status: MembershipStatus(row.text(3)),
       createdAt: row.integer(4), expiresAt: row.optionalInteger(5), renewalPeriodEnd: row.optionalInteger(6),
       cancelAtPeriodEnd: row.integer(7) != 0, manageURL: row.optionalText(8), receiptID: row.optionalText(9),
-      deviceID: row.optionalText(10), appUserID: row.optionalText(11), nonce: row.optionalText(12),
+      deviceID: row.optionalText(10), appUserID: row.optionalText(11).map(AppUserID.init), nonce: row.optionalText(12),
       buyerID: row.optionalText(13), confirmedAt: row.integer(14), isFromNetwork: false)
   }
 
-  /// Saves rows, and when the service listed everything for a user ("" for nobody).
+  /// Saves rows, and when the service listed everything for a user, or for nobody.
   func save(
-    memberships: [Membership], listing: (appUserID: String, at: Int64)?, scope: String
+    memberships: [Membership], listing: (appUserID: AppUserID?, at: Int64)?, scope: String
   ) throws(DatabaseError) {
     try database.transaction { () throws(DatabaseError) in
       for membership in memberships { try save(membership, scope: scope) }
       if let listing {
         try database.run(
           "INSERT OR REPLACE INTO listings VALUES (?, ?, ?)",
-          [.text(scope), .text(listing.appUserID), .integer(listing.at)])
+          [.text(scope), .text(listing.appUserID?.text ?? ""), .integer(listing.at)])
       }
     }
   }
@@ -174,7 +174,7 @@ final class ClientStorage: @unchecked Sendable {
         .text(membership.status.raw), .integer(membership.createdAt), DatabaseValue(membership.expiresAt),
         DatabaseValue(membership.renewalPeriodEnd), .integer(membership.cancelAtPeriodEnd ? 1 : 0),
         DatabaseValue(membership.manageURL), DatabaseValue(membership.receiptID), DatabaseValue(membership.deviceID),
-        DatabaseValue(membership.appUserID), DatabaseValue(membership.nonce), DatabaseValue(membership.buyerID),
+        DatabaseValue(membership.appUserID?.text), DatabaseValue(membership.nonce), DatabaseValue(membership.buyerID),
         .integer(membership.confirmedAt),
       ])
   }
@@ -195,7 +195,7 @@ final class ClientStorage: @unchecked Sendable {
       "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?)",
       [
         .text(attempt.nonce), .text(scope), .text(attempt.planID), .text(attempt.identity.deviceID),
-        DatabaseValue(attempt.identity.appUserID), .integer(attempt.startedAt),
+        DatabaseValue(attempt.identity.appUserID?.text), .integer(attempt.startedAt),
       ])
   }
 

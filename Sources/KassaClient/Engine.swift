@@ -86,7 +86,7 @@ actor Engine {
       guard active.number == self.active?.number else { throw error }
       guard error.isTransient else { throw error }
       scheduleRetry()
-      guard state.knowledge.listedAt[state.identity.appUserID ?? ""] != nil else { throw error }
+      guard state.knowledge.listedAt[state.identity.appUserID] != nil else { throw error }
       source = "cache"
     }
     state.change(.configure) { $0.isInitialized = true }
@@ -212,13 +212,13 @@ actor Engine {
         knowledge.memberships[row.id] = row
         saved.append(row)
       }
-      if let identity { knowledge.listedAt[identity.appUserID ?? ""] = now }
+      if let identity { knowledge.listedAt[identity.appUserID] = now }
       return saved
     }
     for nonce in settled { attempts[nonce] = nil }
     write { storage throws(DatabaseError) in
       try storage.save(
-        memberships: saved, listing: identity.map { ($0.appUserID ?? "", now) }, scope: active.setup.scope)
+        memberships: saved, listing: identity.map { ($0.appUserID, now) }, scope: active.setup.scope)
       for nonce in settled { try storage.removeAttempt(nonce) }
     }
     checkRenewals()

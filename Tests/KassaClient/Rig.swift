@@ -86,10 +86,9 @@ final class Rig: Sendable {
   @discardableResult
   func simulate(_ action: JSON) throws -> JSON { try result(of: client.simulate(action)) }
 
-  /// Moves the service's time, and the device's with it.
-  func advance(days: Double) throws {
-    let milliseconds = Int64(days * 86_400_000)
-    time.advance(milliseconds: milliseconds)
+  /// Lets time pass for the device and the service alike.
+  func advance(days: Double = 0, milliseconds: Int64 = 0) {
+    time.advance(milliseconds: Int64(days * 86_400_000) + milliseconds)
     settle()
   }
 
@@ -203,11 +202,11 @@ final class Network: Sendable {
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
       network.log.with { $0.append(request) }
-      network.open.with { $0 += 1 }
-      defer { network.open.with { $0 -= 1 } }
       while network.hold.with({ $0 })?(request) ?? false {
         do throws(CancellationError) { try await network.time.sleep(milliseconds: 100) } catch { throw .cancelled }
       }
+      network.open.with { $0 += 1 }
+      defer { network.open.with { $0 -= 1 } }
       switch network.weather.with({ $0 }) {
       case .fine: return try await inner.send(request)
       case .offline: throw .offline("cut by the test")
@@ -227,4 +226,27 @@ final class TemporaryDirectory {
     path = base.path
   }
   deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+extension Rig {
+  /// The next request of that kind, past everything else in the queue.
+  func request(_ service: String, _ method: String) throws -> JSON {
+    for _ in 0..<400 {
+      guard let event = client.nextEvent(timeoutMilliseconds: 10) else { continue }
+      if event["service"]?.string == service, event["method"]?.string == method { return event }
+    }
+    Issue.record("no request \(service)/\(method)")
+    throw CancellationError()
+  }
+
+  func respond(_ request: JSON, _ reply: JSON) throws -> Bool {
+    client.respond(UInt64(try #require(request["id"]?.integer)), reply)
+  }
+
+  /// Pays at the checkout that a request shows, and comes back.
+  func pay(_ request: JSON, card: String = "4242 4242 4242 4242") throws {
+    let url = try #require(request["params"]?["url"])
+    let result = try simulate(["action": "complete_checkout", "url": url, "card": JSON(card)])
+    #expect(try respond(request, ["outcome": "returned", "url": result["redirect_url"] ?? .null]))
+  }
 }
