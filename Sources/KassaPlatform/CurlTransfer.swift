@@ -75,8 +75,8 @@ final class CurlTransfer: @unchecked Sendable {
     try check(kassa_curl_restrict(easy))
     try set(CURLOPT_NOSIGNAL, 1)
     try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-    // Requests that start together share one HTTP/2 connection.
-    try set(CURLOPT_PIPEWAIT, 1)
+    // Requests that start together share one HTTP/2 connection. Without TLS they would wait for the first answer.
+    if target.scheme == "https" { try set(CURLOPT_PIPEWAIT, 1) }
     try set(CURLOPT_ACCEPT_ENCODING, "gzip")
     try set(CURLOPT_TIMEOUT_MS, Int(milliseconds))
     try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
