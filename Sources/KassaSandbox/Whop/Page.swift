@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 
 /// What a list is ordered by. Records without the value come first.
 enum SortKey: Comparable {
@@ -68,12 +69,12 @@ struct Page {
       case .number(let number): JSON(number)
       case .text(let text): JSON(text)
       }
-    return Base64URL.encode(JSON.array([key, JSON(place.arrival)]).bytes())
+    return Base64.encodeURL(JSON.array([key, JSON(place.arrival)]).bytes())
   }
 
   private static func place(_ query: Query, _ name: String) throws(Refusal) -> Place? {
     guard let text = query.value(name) else { return nil }
-    guard let bytes = Base64URL.decode(text), let json = try? JSON.parse(bytes), json.elements.count == 2,
+    guard let bytes = Base64.decodeURL(text), let json = try? JSON.parse(bytes), json.elements.count == 2,
       let key = json.elements.first, let arrival = json.elements.last?.integer
     else { throw .invalid(name, "is not a cursor of this list") }
     return Place(key: key.integer.map { .number($0) } ?? SortKey(key.string), arrival: Int(arrival))

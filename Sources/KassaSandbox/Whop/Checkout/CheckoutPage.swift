@@ -57,7 +57,7 @@ struct CheckoutPage {
       Bank account (takes days to arrive)</label>
       </fieldset>
       <div class="card">
-      \(field("card_number", "Card number", #"autocomplete="cc-number" inputmode="numeric" placeholder="4242 4242 4242 4242" required"#))
+      \(field("card", "Card number", #"autocomplete="cc-number" inputmode="numeric" placeholder="4242 4242 4242 4242" required"#))
       <div class="pair">
       \(field("expiry", "Expiry (MM/YY)", #"autocomplete="cc-exp" inputmode="numeric" placeholder="12/34" required"#))
       \(field("cvc", "Security code", #"autocomplete="cc-csc" inputmode="numeric" placeholder="123" required"#))

@@ -61,8 +61,8 @@ final class CheckoutSite {
   private func instrument(_ form: Form, _ offer: Offer) throws(Mistake) -> Instrument? {
     guard offer.needsInstrument(whop.due(offer, email: form["email"]).money) else { return nil }
     if form["method"] == Instrument.bankAccount.rawValue { return .bankAccount }
-    guard let card = Instrument(form["card_number"]), card.isCard else {
-      throw Mistake(field: "card_number", message: "Enter the number of one of the test cards.")
+    guard let card = Instrument(form["card"]), card.isCard else {
+      throw Mistake(field: "card", message: "Enter the number of one of the test cards.")
     }
     guard CardExpiry(form["expiry"])?.isValid(at: whop.now) == true else {
       throw Mistake(field: "expiry", message: "Enter the expiry date as month and year, such as 12/34, in the future.")

@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 
 /// How the service writes amounts.
 enum MoneyDocument {
@@ -16,10 +17,9 @@ enum MoneyDocument {
   /// The prices of plans are plain JSON numbers in the main unit.
   static func number(_ amount: Decimal) -> JSON { JSON(Double(amount.text) ?? 0) }
 
-  /// The amount for people, in English style: `$9.99`, `¥1500`, `CHF 5.00`.
+  /// The amount for people, in English as the service writes it.
   static func text(_ money: Money) -> String {
-    let symbols = ["USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"]
-    return (symbols[money.currency] ?? "\(money.currency) ") + money.amountText
+    PriceText.format(money.amount, currency: money.currency, locale: "en-US")
   }
 
   /// The price of a plan with its interval: `$9.99 / month`.

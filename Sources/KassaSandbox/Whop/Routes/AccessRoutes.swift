@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 
 enum AccessLevel: String {
   case none = "no_access"
@@ -61,7 +62,7 @@ extension WhopService {
       "iss": "kassa-sandbox", "sub": JSON(subject), "aud": JSON(catalogue.account.id),
       "iat": JSON(now / 1_000), "exp": JSON(expiresAt / 1_000), "jti": JSON(state.randomText(length: 16)),
     ]
-    return [header.bytes(), payload.bytes(), Array(state.randomText(length: 24).utf8)].map(Base64URL.encode)
+    return [header.bytes(), payload.bytes(), Array(state.randomText(length: 24).utf8)].map(Base64.encodeURL)
       .joined(separator: ".")
   }
 
