@@ -130,7 +130,7 @@ def test_s018_s019_s023_access_ends_to_the_millisecond_and_is_told_once(shop: Sh
     events = shop.events()
     shop.refresh_plans()
 
-    sides = set()
+    sides: set[bool] = set()
     deadline = time.monotonic() + 10
     while len(sides) < 2 and time.monotonic() < deadline:
         explanation = shop.explain(PRODUCT)
