@@ -33,7 +33,7 @@ for library in libjansson libcurl libmicrohttpd libcares swift; do
   [ -z "$found" ] || { echo "not ok - the root is not bare: $found"; exit 1; }
 done
 
-in_root() { chroot "$bare" /usr/bin/env -i HOME=/root PYTHONPATH=/kassa/site "$@"; }
+in_root() { chroot "$bare" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin PYTHONPATH=/kassa/site "$@"; }
 
 story=$(printf '1\nlogin user-1\nlogout\nlogin user-1\nrestore\nquit\n' | in_root python3 /kassa/paywall.py)
 for line in "Bought. Receipt: pay_" "Subscribed - thank you!" "user-1." "Restored."; do

@@ -36,6 +36,7 @@ def build(library: Path, scratch: Path) -> Path:
     source = scratch / "source"
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "dist")
     shutil.copytree(PACKAGE, source, ignore=ignored)
+    shutil.copy(ROOT / "LICENSE", source)
     run("strip", "--strip-unneeded", "-o", source / "src" / "kassa" / "libkassa.so", library)
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", scratch / "plain", source)
     return only_wheel(scratch / "plain")

@@ -54,7 +54,7 @@ def test_many_operations_at_once(thread: str) -> None:
         async with open_client(thread) as client:
             await client.configure(configuration())
             plans = client.plans()
-            found = await asyncio.gather(*(client.refresh_plans() for _ in range(200)))
+            found = await asyncio.gather(*(client.refresh_plans() for _ in range(50)))
             gc.collect()
             assert all(each == plans for each in found)
 

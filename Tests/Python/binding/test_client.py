@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -115,6 +116,34 @@ def test_s039_prices_cross_exactly(client: kassa.Client, amount: float) -> None:
     assert found.initial_price == amount
     assert found.initial_price_money.amount == Decimal(str(amount))
     assert found.initial_price_money.amount_micros == int(Decimal(str(amount)) * 1_000_000)
+
+
+def test_s018_s019_s023_access_ends_to_the_millisecond_and_is_told_once(shop: Shop) -> None:
+    membership = shop.purchase(PLAN).membership
+    assert membership is not None
+    end = membership.renewal_period_end
+    assert end is not None
+    shop.simulate({"action": "cancel_membership", "membership_id": membership.id, "cancel_at_period_end": True})
+    shop.restore_purchases()
+    now = shop.explain(PRODUCT).clock.now
+    shop.simulate({"action": "advance", "ms": (end - now) // timedelta(milliseconds=1) - 1500})
+    events = shop.events()
+    shop.refresh_plans()
+
+    sides: set[bool] = set()
+    deadline = time.monotonic() + 10
+    while len(sides) < 2 and time.monotonic() < deadline:
+        explanation = shop.explain(PRODUCT)
+        (source,) = explanation.considered
+        assert (source.rule, source.ends_at) == ("period_end", end)
+        assert explanation.access == source.active == (explanation.clock.now < end)
+        # Asked a moment later, it may have ended meanwhile, and never has it come back.
+        assert explanation.access or not (shop.has_access(PRODUCT) or shop.is_subscribed or shop.memberships())
+        sides.add(explanation.access)
+        shop.poll()
+    assert sides == {True, False}
+    expiries = [each for each in drain(events) if isinstance(each, kassa.Changed) and each.cause == "expiry"]
+    assert [each.what for each in expiries] == ["entitlements"]
 
 
 IDS = ["", " ", "a/b", "..", "%2F", "\U0001f600", "\u202eabc", "a\0b", "e\u0301", "\u00e9", "x" * 10_240, "?#+_ &="]
