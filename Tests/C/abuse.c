@@ -264,7 +264,9 @@ static void strange_ids(void)
         CHECK(!kassa_has_access(client, ids[i]));
         kassa_json_release(kassa_explain(client, ids[i]));
         call_everything(client, object, ids[i]);
-        json_t *purchase = finish(client, kassa_purchase(client, ids[i], NULL));
+        kassa_op op = kassa_purchase(client, ids[i], NULL);
+        if (op == 0) continue; /* refused at once */
+        json_t *purchase = finish(client, op);
         CHECK(at(purchase, "error") != NULL);
         json_decref(purchase);
     }
@@ -294,7 +296,7 @@ static void strange_app_users(void)
     const char *bad[] = {"", longest, "\xff", "\xed\xa0\x80"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         kassa_op op = kassa_log_in(client, bad[i], NULL);
-        if (op == 0) continue;
+        if (op == 0) continue; /* refused at once */
         json_t *completion = finish(client, op);
         CHECK(is(completion, "error.code", "invalid_argument"));
         json_decref(completion);

@@ -98,6 +98,7 @@ static void wakeup_tells_of_events(void)
             else json_decref(event);
         }
         CHECK(take(completion));
+        while (__atomic_load_n(&calls, __ATOMIC_RELAXED) == 0 && now_ms() < deadline) usleep(1000);
         CHECK(__atomic_load_n(&calls, __ATOMIC_RELAXED) >= 1);
 
         kassa_set_wakeup(client, NULL, NULL);

@@ -9,7 +9,7 @@ warnings_cxx=(-Wall -Wextra -Wpedantic -Werror -Wundef -Wold-style-cast)
 
 echo '#include "kassa.h"' >"$work/alone.c"
 printf '#include "kassa.h"\n#include "kassa.h"\n' >"$work/twice.c"
-printf '#include "kassa.h"\nint main(void) { return kassa_version == 0; }\n' >"$work/one.c"
+printf '#include "kassa.h"\nint main(void) { return kassa_version() == 0; }\n' >"$work/one.c"
 printf '#include "kassa.h"\nconst char *other(void);\nconst char *other(void) { return kassa_version(); }\n' >"$work/two.c"
 printf '#include <jansson.h>\n#include "kassa.h"\n#include <curl/curl.h>\n#include <sqlite3.h>\n' >"$work/beside.c"
 
@@ -24,7 +24,7 @@ try() {
     "$compiler" -x "$language" "-std=$standard" "$@" -IInclude -fsyntax-only "$work/$source.c"
   done
   "$compiler" -x "$language" "-std=$standard" "$@" -IInclude -o "$work/linked" "$work/one.c" "$work/two.c" \
-    -x none -L"$LIBRARY_DIR" -lkassa
+    -L"$LIBRARY_DIR" -lkassa
   echo "ok - $compiler $standard"
 }
 

@@ -8,7 +8,7 @@ trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
   -addext subjectAltName=IP:127.0.0.1 -keyout "$work/key.pem" -out "$work/certificate.pem" 2>"$work/openssl"
-export SSL_CERT_FILE="$work/certificate.pem"
+export CURL_CA_BUNDLE="$work/certificate.pem"
 gcc -std=c99 -D_GNU_SOURCE -IInclude -ITests/C -o "$work/leaving" Tests/C/leaving.c Tests/C/check.c Tests/C/support.c \
   -L"$LIBRARY_DIR" -Wl,-rpath,"$LIBRARY_DIR" -lkassa -ljansson -pthread
 

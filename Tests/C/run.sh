@@ -18,7 +18,7 @@ unset KASSA_APP_ID LC_ALL LC_MONETARY LD_PRELOAD
 export LANG=C.UTF-8 XDG_DATA_HOME="$work/data" TMPDIR="$work"
 
 compiler=(gcc)
-libraries=(-ljansson -pthread -ldl)
+libraries=(-ljansson -pthread)
 if [ -n "$sanitizer" ]; then
   # Sanitized Swift needs the toolchain's own compiler and Dispatch, which replaces the stub in such builds.
   swift_lib=$(dirname "$(readlink -f "$(command -v swift)")")/../lib/swift/linux
@@ -29,13 +29,15 @@ fi
 compile() {
   "${compiler[@]}" -std=c99 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -IInclude -ITests/C \
     -DKASSA_VERSION="\"$version\"" -DLIBRARY="\"$library_dir/libkassa.so\"" -o "$work/$1" \
-    "Tests/C/$1.c" Tests/C/check.c Tests/C/support.c -L"$library_dir" -Wl,-rpath,"$library_dir" "${@:2}" \
-    "${libraries[@]}"
+    "Tests/C/$1.c" Tests/C/check.c "${@:2}"
 }
 
-# The program that loads the library itself is the one that is not linked with it.
 build_program() {
-  if [ "$1" = unloading ]; then compile "$1"; else compile "$1" -lkassa; fi
+  if [ "$1" = unloading ]; then
+    compile "$1" -ldl
+  else
+    compile "$1" Tests/C/support.c -L"$library_dir" -Wl,-rpath,"$library_dir" -lkassa "${libraries[@]}"
+  fi
 }
 
 programs=(flow abuse ownership waiting event_loops closing offline forking guest leaving cycles lookups speed)

@@ -7,14 +7,15 @@ root=$PWD
 version=$(sed -n 's/^VERSION *:= *//p' Makefile)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-prefix="$work/usr local"
+prefix="$work/usr"
 
 make --no-print-directory -s install PREFIX="$prefix"
 source=Tests/Packaging/consumer.c
 
 PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --exact-version="$version" kassa
-eval "gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -o '$work/by-pkg-config' $source \
-  $(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs kassa)"
+# shellcheck disable=SC2046  # flags are words
+gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -o "$work/by-pkg-config" $source \
+  $(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs kassa)
 [ "$(LD_LIBRARY_PATH="$prefix/lib" "$work/by-pkg-config")" = "$version" ]
 echo "ok - a program through pkg-config"
 
