@@ -35,7 +35,11 @@ final class ClientStorage: @unchecked Sendable {
     database = try Database(path: path)
     try database.run("PRAGMA journal_mode=WAL") { _ in }
     try database.script("PRAGMA synchronous=FULL")
-    if try version() < Self.version {
+    let found = try version()
+    guard found <= Self.version else {
+      throw DatabaseError(code: 0, message: "it was written by a later version of the library (schema \(found))")
+    }
+    if found < Self.version {
       try database.transaction { () throws(DatabaseError) in
         // Another process may have been quicker.
         if try version() < 1 {

@@ -149,6 +149,7 @@ final class Network: Sendable {
   private let weather = Locked(Weather.fine)
   private let open = Locked(0)
   private let log = Locked<[HTTPRequest]>([])
+  private let change = Locked<(@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?>(nil)
   private let hold = Locked<(@Sendable (HTTPRequest) -> Bool)?>(nil)
   private let sandbox = Locked<Shared?>(nil)
 
@@ -162,6 +163,8 @@ final class Network: Sendable {
 
   func set(_ weather: Weather) { self.weather.with { $0 = weather } }
   func hold(_ matches: (@Sendable (HTTPRequest) -> Bool)?) { hold.with { $0 = matches } }
+  /// Changes what comes back.
+  func rewrite(_ body: (@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?) { change.with { $0 = body } }
   var requests: [HTTPRequest] { log.with { $0 } }
   func forget() { log.with { $0 = [] } }
   /// No request is under way.
@@ -208,7 +211,9 @@ final class Network: Sendable {
       network.open.with { $0 += 1 }
       defer { network.open.with { $0 -= 1 } }
       switch network.weather.with({ $0 }) {
-      case .fine: return try await inner.send(request)
+      case .fine:
+        let response = try await inner.send(request)
+        return network.change.with { $0 }.map { $0(request, response) } ?? response
       case .offline: throw .offline("cut by the test")
       case .answers(let response): return response
       }
