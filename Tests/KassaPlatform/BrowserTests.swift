@@ -3,7 +3,8 @@ import Testing
 
 @testable import KassaPlatform
 
-@Suite struct BrowserTests {
+/// One at a time: a program that is being written cannot be started, and a child may hold it open for a moment.
+@Suite(.serialized) struct BrowserTests {
   /// A program that writes down how it was called.
   private func makeProgram(_ script: String) throws -> (program: String, output: String) {
     let directory = FileManager.default.temporaryDirectory.path + "/kassa-browser-\(UUID().uuidString)"
