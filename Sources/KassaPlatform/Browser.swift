@@ -22,12 +22,24 @@ public enum Browser {
       && url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
   }
 
+  /// The children of one loop that still run, by the descriptors that tell when they end.
+  private final class Children {
+    var descriptors: Set<Int32> = []
+    init(loop: EventLoop) {
+      loop.atStop { [self] in
+        for descriptor in descriptors { close(descriptor) }
+      }
+    }
+  }
+
   private static func collect(_ child: pid_t, on loop: EventLoop) {
     let descriptor = kassa_process_descriptor(child)
     guard descriptor >= 0 else { return poll(child, on: loop) }
+    loop.resident { Children(loop: loop) }.descriptors.insert(descriptor)
     loop.watch(descriptor, events: .readable) { _ in
       _ = kassa_reap(child)
       loop.unwatch(descriptor)
+      loop.resident { Children(loop: loop) }.descriptors.remove(descriptor)
       close(descriptor)
     }
   }

@@ -88,18 +88,16 @@ public final class HTTPServer: @unchecked Sendable {
   /// Frees the port, and closes the connections as soon as the answers that are under way are sent, after a second at
   /// the latest. From any thread; does not wait.
   public func stop() {
-    loop.post { [self] in
-      guard let daemon, !isStopping else { return }
-      isStopping = true
-      stopListening(daemon)
-      guard !exchanges.isEmpty else { return end() }
-      _ = loop.timer(atBootNanoseconds: kassa_boot_nanoseconds().adding(Self.graceNanoseconds)) { [self] in end() }
-    }
+    if loop.isCurrent { beginStop() } else { loop.post { [self] in beginStop() } }
   }
 
-  private func stopListening(_ daemon: OpaquePointer) {
-    let listener = mhd.quiesce_daemon(daemon)
-    if listener >= 0 { close(listener) }
+  private func beginStop() {
+    guard let daemon, !isStopping else { return }
+    isStopping = true
+    // Now it is ours to close.
+    close(mhd.quiesce_daemon(daemon))
+    guard !exchanges.isEmpty else { return end() }
+    _ = loop.timer(atBootNanoseconds: kassa_boot_nanoseconds().adding(Self.graceNanoseconds)) { [self] in end() }
   }
 
   private func end() {
@@ -107,7 +105,6 @@ public final class HTTPServer: @unchecked Sendable {
     self.daemon = nil
     if let timer { loop.cancel(timer) }
     loop.unwatch(kassa_mhd_epoll(daemon))
-    stopListening(daemon)
     // libmicrohttpd must not end while it has suspended connections.
     for exchange in exchanges.values { exchange.resume() }
     mhd.stop_daemon(daemon)

@@ -24,7 +24,10 @@ final class RawServer: @unchecked Sendable {
     Thread.detachNewThread { [connections] in
       while true {
         let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else {
+          close(listener)
+          return
+        }
         connections.with { $0 += 1 }
         Thread.detachNewThread {
           serve(Connection(descriptor: descriptor))
@@ -43,8 +46,8 @@ final class RawServer: @unchecked Sendable {
   }
 
   deinit {
+    // Ends the accept, and with it the thread, which closes.
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
   }
 
   var url: String { "http://127.0.0.1:\(port)/" }

@@ -1,9 +1,10 @@
 import Foundation
 import KassaPlatform
 
-/// Runs a test with a loop that is stopped afterwards.
-func withLoop<Value>(
-  _ mode: EventLoop.Mode = .library, _ body: (EventLoop) async throws -> Value
+/// Runs a test on a loop that is stopped afterwards. It is on the loop, so that what it measures does not depend on
+/// Swift's pool of threads, which other tests block.
+func withLoop<Value: Sendable>(
+  _ mode: EventLoop.Mode = .library, _ body: @escaping @Sendable (EventLoop) async throws -> Value
 ) async throws -> Value {
   let loop = try EventLoop(mode: mode)
   let driver = Locked(false)
@@ -14,8 +15,7 @@ func withLoop<Value>(
       driver.with { $0 = false }
     }
   }
-  let result: Result<Value, any Error>
-  do { result = .success(try await body(loop)) } catch { result = .failure(error) }
+  let result = await Task(executorPreference: loop) { try await body(loop) }.result
   if mode == .host {
     driver.with { $0 = true }
     loop.wakeWaiters()
