@@ -86,6 +86,24 @@ private func isReadable(_ descriptor: Int32, milliseconds: Int32 = 0) -> Bool {
     }
   }
 
+  /// Jobs that come while the loop wakes for another one are those that a careless loop sleeps through.
+  @Test func aJobNeverWaitsForTheNextOne() throws {
+    try withLoop(.library) { loop in
+      onThreads(3) { _ in
+        for _ in 0..<10_000 {
+          let ran = Locked(false)
+          let end = kassa_monotonic_nanoseconds() + 5_000_000_000
+          loop.post { ran.with { $0 = true } }
+          while !ran.with({ $0 }), kassa_monotonic_nanoseconds() < end { sched_yield() }
+          guard ran.with({ $0 }) else {
+            Issue.record("a job did not run")
+            return
+          }
+        }
+      }
+    }
+  }
+
   @Test(arguments: modes) func operationsFromManyThreadsAllEndOnce(mode: EventLoop.Mode) throws {
     try withLoop(mode) { loop in
       let ended = Locked(0)
