@@ -86,7 +86,7 @@ extension WhopService {
   private func user(_ buyer: BuyerRecord) -> JSON {
     [
       "id": JSON(buyer.id), "username": JSON(buyer.username), "name": JSON(buyer.name),
-      "profile_picture": ["url": JSON(Self.placeholderImage)],
+      "profile_picture": ["url": JSON(Self.emptySVG)],
     ]
   }
 
@@ -99,11 +99,17 @@ extension WhopService {
     ]
   }
 
-  /// An empty picture that needs no server.
-  private static let placeholderImage = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
+  // Empty pictures that need no server.
+  private static let emptySVG = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
+  private static let emptyPNG =
+    "data:image/png;base64,"
+    + "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=="
 
   private static func instrument(_ instrument: Instrument) -> JSON {
-    let icon: JSON = ["dark": JSON(placeholderImage), "light": JSON(placeholderImage)]
+    let picture: JSON = [
+      "svg": JSON(emptySVG), "png_1x": JSON(emptyPNG), "png_2x": JSON(emptyPNG), "png_4x": JSON(emptyPNG),
+    ]
+    let icon: JSON = ["dark": picture, "light": picture]
     return [
       "display_name": JSON(instrument.displayName), "payment_method_type": JSON(instrument.type),
       "icons": ["card": icon, "square": icon], "installment_count": .null,

@@ -13,7 +13,7 @@ extension WhopService {
     let inlinePlan = request.body.json["plan"].flatMap { $0.isNull ? nil : $0 }
     switch (checkout.mode, checkout.planID, inlinePlan) {
     case ("setup", nil, nil): break
-    case ("setup", _, _): throw Refusal(422, "A checkout in setup mode sells no plan.")
+    case ("setup", _, _): throw .invalid("mode", "is payment where a plan is sold")
     case (_, let planID?, nil):
       guard plan(planID) != nil else { throw .notFound("plan") }
     case (_, nil, let asked?):

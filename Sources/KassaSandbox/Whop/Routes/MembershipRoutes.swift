@@ -93,7 +93,7 @@ extension WhopService {
     guard !membership.hasEnded else { throw Refusal(409, "The membership has already ended.") }
     membership.cancellationReason = reason
     if atPeriodEnd {
-      guard membership.renews else { throw Refusal(422, "Only a membership that renews has a period end.") }
+      guard membership.renews else { throw Refusal(409, "Only a membership that renews has a period end.") }
       membership.setCancelAtPeriodEnd(true, at: now)
     } else {
       Billing.end(&membership, at: now)
@@ -108,7 +108,7 @@ extension WhopService {
     }
     var membership = try membership(request, anyOf: Permission.manageMembers)
     guard membership.renews, !membership.hasEnded, !membership.isPaused else {
-      throw Refusal(422, "Only a running membership that renews can be paused.")
+      throw Refusal(409, "Only a running membership that renews can be paused.")
     }
     if let until, until <= now { throw .invalid("until", "must lie in the future") }
     membership.pausedAt = now
@@ -118,7 +118,7 @@ extension WhopService {
 
   func resume(_ request: APIRequest) throws(Refusal) -> APIAnswer {
     var membership = try membership(request, anyOf: Permission.manageMembers)
-    guard membership.isPaused else { throw Refusal(422, "The membership is not paused.") }
+    guard membership.isPaused else { throw Refusal(409, "The membership is not paused.") }
     Billing.resume(&membership, at: now)
     return save(membership, request)
   }
@@ -129,7 +129,7 @@ extension WhopService {
       return try body.required(body.days("days", upTo: 1_095), "days")
     }
     var membership = try membership(request, anyOf: Permission.manageMembers)
-    guard !membership.hasEnded else { throw Refusal(422, "The membership has ended.") }
+    guard !membership.hasEnded else { throw Refusal(409, "The membership has ended.") }
     membership.periodEnd = membership.periodEnd.map { $0 + days * Billing.day }
     membership.expiresAt = membership.expiresAt.map { $0 + days * Billing.day }
     return save(membership, request)
@@ -142,7 +142,7 @@ extension WhopService {
     }
     var membership = try membership(request, anyOf: Permission.manageMembers)
     guard !membership.renews, membership.hasEnded else {
-      throw Refusal(422, "Only a one-time membership that has ended can be reactivated.")
+      throw Refusal(409, "Only a one-time membership that has ended can be reactivated.")
     }
     membership.status = "completed"
     membership.canceledAt = nil

@@ -53,7 +53,7 @@ extension WhopService {
 
   /// - Parameter part: nil for all that is left.
   func refund(_ payment: PaymentRecord, part: Decimal?) throws(Refusal) -> PaymentRecord {
-    guard payment.isRefundable else { throw Refusal(422, "The payment has nothing left to refund.") }
+    guard payment.isRefundable else { throw Refusal(409, "The payment has nothing left to refund.") }
     let refunded = part.map { $0.adding(payment.refunded) ?? payment.total } ?? payment.total
     guard part != .zero, refunded <= payment.total else {
       throw .invalid("partial_amount", "must be more than 0 and at most what is left")
