@@ -61,28 +61,9 @@ class SilentServer:
     def __init__(self, directory: Path) -> None:
         self.certificate = directory / "certificate.pem"
         key = directory / "key.pem"
-        subprocess.run(
-            [
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "rsa:2048",
-                "-nodes",
-                "-days",
-                "1",
-                "-subj",
-                "/CN=localhost",
-                "-addext",
-                "subjectAltName=DNS:localhost",
-                "-keyout",
-                str(key),
-                "-out",
-                str(self.certificate),
-            ],
-            check=True,
-            capture_output=True,
-        )
+        command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost"
+        options = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(self.certificate)]
+        subprocess.run([*command.split(), *options], check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, key)
         self.asked = threading.Event()
