@@ -27,12 +27,19 @@ def configuration(base_url: str = "embedded:", presenter: str = "simulated", **k
     return config
 
 
+def sandbox_program() -> Path:
+    """Where kassa-sandbox is: KASSA_SANDBOX, else what `make build` or `swift build` left."""
+    named = os.environ.get("KASSA_SANDBOX")
+    built = ROOT / "build" / "kassa-sandbox"
+    return Path(named) if named else built if built.exists() else ROOT / ".build" / "debug" / "kassa-sandbox"
+
+
 class Sandbox:
     """kassa-sandbox as a server, until `stop`."""
 
     def __init__(self, *arguments: str) -> None:
-        program = os.environ.get("KASSA_SANDBOX") or str(ROOT / ".build" / "debug" / "kassa-sandbox")
-        self._process = subprocess.Popen([program, "--port", "0", *arguments], stdout=subprocess.PIPE, text=True)
+        command = [str(sandbox_program()), "--port", "0", "--quiet", *arguments]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.base_url = self._process.stdout.readline().strip().rpartition(" ")[2]
 

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -452,16 +452,15 @@ def test_poll_does_what_is_due(shop: Shop) -> None:
 
 
 def test_s094_operations_survive_the_garbage_collector(shop: Shop) -> None:
-    kept: list[kassa.Operation[list[kassa.Plan]]] = []
+    kept: list[kassa.Operation[Mapping[str, Any]]] = []
     for number in range(1000):
-        operation = shop.start.refresh_plans()
+        operation = shop.start.simulate({"action": "clear_faults"})
         if number % 2:
             kept.append(operation)
         if number % 50 == 0:
             gc.collect()
     del operation
-    plans = shop.plans()
-    assert all(operation.wait(30) == plans for operation in kept)
+    assert all(operation.wait(30) == {"faults": 0} for operation in kept)
     kept.clear()
     gc.collect()
     assert len(shop._operations) == 0
@@ -474,8 +473,8 @@ def test_any_number_of_threads_may_wait_at_once(shop: Shop) -> None:
     def work() -> None:
         try:
             for _ in range(20):
-                assert shop.refresh_plans() == shop.plans()
                 assert not shop.restore_purchases().restored
+            assert shop.refresh_plans() == shop.plans()
         except BaseException as error:
             problems.append(error)
 

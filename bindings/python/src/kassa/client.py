@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import select
 import threading
 import time
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
-# How long the main thread waits inside the library at a time, since Python sees Ctrl-C only between calls.
-SIGNAL_CHECK = 0.1
+# How long the main thread waits at a time before it looks whether another thread has closed the client.
+CLOSE_CHECK = 0.1
 MAX_INT = 2**31 - 1
 
 _shared: Client | None = None
@@ -149,7 +150,7 @@ class Client(Core):
                 self._reading = True
             event, handler = None, None
             try:
-                event = self._next_event(patience(remaining))
+                event = self._take(remaining)
             finally:
                 with self._changed:
                     self._reading = False
@@ -160,6 +161,20 @@ class Client(Core):
                 self._answer(event, handler)
             elif event is None and remaining == 0:
                 return None
+
+    def _take(self, seconds: float) -> Mapping[str, Any] | None:
+        """The next document of the queue, within `seconds` or earlier None."""
+        if threading.current_thread() is not threading.main_thread():
+            return self._next_event(milliseconds(seconds))
+        # Python raises KeyboardInterrupt when a call returns, and would lose what the call returned. So the main thread
+        # waits outside the library, on the descriptor, and takes without waiting.
+        event = self._next_event(0)
+        if event is None and seconds > 0:
+            readable = select.poll()
+            readable.register(self.fileno(), select.POLLIN)
+            readable.poll(milliseconds(min(seconds, CLOSE_CHECK)))
+            event = self._next_event(0)
+        return event
 
     def _answer(self, event: Mapping[str, Any], handler: Handler) -> None:
         from ._documents import Request
@@ -216,8 +231,6 @@ class Events:
         return event
 
 
-def patience(remaining: float) -> int:
-    """How long to wait inside the library at once, in its milliseconds, with `remaining` seconds to go."""
-    if threading.current_thread() is threading.main_thread():
-        remaining = min(remaining, SIGNAL_CHECK)
-    return -1 if remaining == math.inf else min(math.ceil(remaining * 1000), MAX_INT)
+def milliseconds(seconds: float) -> int:
+    """For the library: rounded up, so that no wait is too short; -1 for no end."""
+    return -1 if seconds == math.inf else min(math.ceil(seconds * 1000), MAX_INT)
