@@ -61,7 +61,8 @@ extension Engine {
     }
   }
 
-  private enum Presentation: Sendable {
+  /// Indirect: Swift 6.3 tells the cases of a large enum apart by a bit that it leaves uninitialised (valgrind sees it).
+  private indirect enum Presentation: Sendable {
     /// The service has the purchase while the page is still open: a closed tab says nothing.
     case found(PurchaseProgress)
     case ended(Result<CheckoutEnding, KassaError>)
