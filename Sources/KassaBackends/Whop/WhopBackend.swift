@@ -45,7 +45,8 @@ public final class WhopBackend: Backend {
     let call = WhopAPI.Call(path: "/variants", query: query, needsCredential: configuration.productIDs == nil)
     var plans: [Plan] = []
     try await forEachRow(of: call) { row throws(JSONShapeError) in plans.append(try WhopDecoding.plan(row)) }
-    return plans
+    // A seller's credential also sees the hidden and archived ones; those are not for a list (API, visibility).
+    return plans.filter { $0.visibility == "visible" }
   }
 
   // MARK: Memberships
