@@ -1,4 +1,4 @@
-"""People on the sandbox's pages: buying, being declined, confirming, leaving; by keyboard, on small screens, at night."""
+"""People on the sandbox's pages: buying, declined, confirming, leaving; by keyboard, on small screens, in the dark."""
 
 from __future__ import annotations
 
