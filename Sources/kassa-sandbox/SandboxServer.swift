@@ -20,7 +20,7 @@ final class SandboxServer {
       guard Self.isLocal(request) else { return .response(HTTPResponse(status: 421)) }
       let answer = sandbox.answer(request)
       if !isQuiet { Self.log(request, answer) }
-      return await Self.deliver(answer, time)
+      return await answer.served(by: time)
     }
     url = "http://127.0.0.1:\(server.port)"
     sandbox.baseURL = url
@@ -29,17 +29,6 @@ final class SandboxServer {
   private static func isLocal(_ request: HTTPRequest) -> Bool {
     let host = request.headers.first { $0.name.lowercased() == "host" }?.value ?? ""
     return URLText.Origin("http://\(host)")?.isLoopback ?? false
-  }
-
-  private static func deliver(_ answer: SandboxAnswer, _ time: SystemTime) async -> HTTPServerAnswer {
-    switch answer {
-    case .response(let response): return .response(response)
-    case .reset: return .reset
-    case .slow(let response, let bytesPerSecond): return .slow(response, bytesPerSecond: bytesPerSecond)
-    case .delayed(let response, let milliseconds):
-      do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return .reset }
-      return .response(response)
-    }
   }
 
   private static func log(_ request: HTTPRequest, _ answer: SandboxAnswer) {

@@ -92,10 +92,13 @@ final class WhopService {
     guard key.utf8.count <= Self.replayKeyLength else {
       throw .invalid("Idempotency-Key", "must have at most \(Self.replayKeyLength) bytes")
     }
+    for old in state.store.replays.all where old.createdAt + Self.replayPeriod <= now {
+      state.store.replays.remove(old.id)
+    }
     let id = "\(caller.secret) \(key)"
     let version = http.header("Api-Version-Date") ?? ""
     let fingerprint = "\(request.method) \(request.target) \(version) \(request.body.json.text(sortingKeys: true))"
-    if let replay = state.store.replays[id], replay.createdAt + Self.replayPeriod > now {
+    if let replay = state.store.replays[id] {
       guard replay.request == fingerprint else {
         throw Refusal(400, "The idempotency key was already used with another request.", code: "idempotency_key_reused")
       }

@@ -12,10 +12,10 @@ final class CheckoutSite {
     let form = Form(request)
     do throws(Refusal) {
       switch (request.method, parts.first, parts.count) {
-      case ("GET", "checkout", 3) where parts[1] == "challenge": return try challengePage(parts[2], alert: nil)
+      case ("GET", "checkout", 3) where parts[1] == "challenge": return try challengePage(parts[2])
       case ("POST", "checkout", 3) where parts[1] == "challenge": return try answerChallenge(parts[2], form)
       case ("GET", "billing", 3) where parts[1] == "manage": return try managePage(parts[2])
-      case ("POST", "billing", 3) where parts[1] == "manage": return try cancelMembership(parts[2])
+      case ("POST", "billing", 3) where parts[1] == "manage": return try changeMembership(parts[2], form)
       case ("GET", _, _), ("POST", _, _):
         guard let address = CheckoutAddress(target) else { throw .notFound("page") }
         let offer = try whop.offer(planID: address.planID, configurationID: address.configurationID)
@@ -91,7 +91,7 @@ final class CheckoutSite {
 
   // MARK: Challenge
 
-  private func challengePage(_ paymentID: String, alert: String?) throws(Refusal) -> HTTPResponse {
+  private func challengePage(_ paymentID: String) throws(Refusal) -> HTTPResponse {
     let payment = try challenged(paymentID)
     return page(
       Pages.challenge(amount: MoneyDocument.text(payment.money), action: whop.challengePath(payment)),
@@ -122,10 +122,10 @@ final class CheckoutSite {
     return page(Pages.manage(membership, product: title))
   }
 
-  private func cancelMembership(_ id: String) throws(Refusal) -> HTTPResponse {
+  private func changeMembership(_ id: String, _ form: Form) throws(Refusal) -> HTTPResponse {
     guard var membership = whop.state.store.memberships[id] else { throw .notFound("membership") }
     if membership.renews, !membership.hasEnded {
-      membership.setCancelAtPeriodEnd(!membership.cancelAtPeriodEnd, at: whop.now)
+      membership.setCancelAtPeriodEnd(form["action"] == "cancel", at: whop.now)
       whop.state.store.memberships.put(membership)
     }
     return redirect(to: "/billing/manage/\(id)")

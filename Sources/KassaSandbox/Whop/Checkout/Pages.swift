@@ -63,25 +63,30 @@ enum Pages {
     return Content(
       title: title,
       body: """
-        <h1 role="status">\(title)</h1>
+        <h1>\(title)</h1>
         <p>\(escapedHTML(text)) You can close this page.</p>
         \(receipt)
         """)
   }
 
   static func manage(_ membership: MembershipRecord, product: String) -> Content {
-    let end = membership.periodEnd ?? membership.expiresAt
-    let label = membership.cancelAtPeriodEnd ? "Keep the membership" : "Cancel at the end of the period"
-    let button = "<button>\(label)</button>"
+    let isEnding = membership.cancelAtPeriodEnd || !membership.renews
+    let end = (membership.periodEnd ?? membership.expiresAt).map { moment in
+      "<div><dt>\(isEnding ? "Ends" : "Renews")</dt><dd>\(Timestamp.iso8601(moment).prefix(10))</dd></div>"
+    }
+    let button =
+      membership.cancelAtPeriodEnd
+      ? #"<button name="action" value="keep">Keep the membership</button>"#
+      : #"<button name="action" value="cancel">Cancel at the end of the period</button>"#
     return Content(
       title: "Your membership",
       body: """
         <h1>\(escapedHTML(product))</h1>
         <dl>
         <div><dt>Status</dt><dd>\(escapedHTML(membership.status))</dd></div>
-        \(end.map { "<div><dt>\(membership.cancelAtPeriodEnd || !membership.renews ? "Ends" : "Renews")</dt><dd>\(Timestamp.iso8601($0).prefix(10))</dd></div>" } ?? "")
+        \(end ?? "")
         </dl>
-        <form method="post">\(membership.renews && !membership.hasEnded ? button : "")</form>
+        \(membership.renews && !membership.hasEnded ? "<form method=\"post\">\(button)</form>" : "")
         """)
   }
 
