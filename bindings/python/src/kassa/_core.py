@@ -161,7 +161,7 @@ class Core:
     @property
     def device_id(self) -> str:
         """The id of this installation. A secret: who knows it can claim guest purchases."""
-        # Only a client that is not one has none.
+        # NULL only for no client, which `_client` refuses.
         return self._library.text(self._functions.kassa_device_id(self._client())) or ""
 
     @property
