@@ -9,7 +9,7 @@ swift format lint --strict --recursive --parallel Package.swift Sources Tests ||
 
 .venv/bin/python -m ruff check bindings examples Tests || complain "ruff check"
 .venv/bin/python -m ruff format --check bindings examples Tests || complain "ruff format (make format)"
-(cd bindings/python && ../../.venv/bin/python -m mypy --strict src) || complain "mypy"
+.venv/bin/python -m mypy bindings/python/src bindings/python/build_wheel.py Tests/Python examples/python || complain "mypy"
 
 for file in Sources/System/*/*.c; do
   gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -I"$(dirname "$file")/include" -IInclude "$file" || complain "$file"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs into a temporary prefix and uses the result as a stranger would: through pkg-config, through CMake, with the
-# header alone, and the README's own programs.
+# header alone, as a wheel, and the README's own programs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -43,4 +43,6 @@ make --no-print-directory -s install PREFIX=/usr DESTDIR="$work/stage"
 make --no-print-directory -s uninstall PREFIX=/usr DESTDIR="$work/stage"
 [ -z "$(find "$work/stage" ! -type d)" ]
 echo "ok - staged, and uninstalled without a trace"
+make --no-print-directory -s wheel
+Tests/Packaging/wheel_in_bare_root.sh dist/kassa-*.whl
 echo "Packaging tests passed."

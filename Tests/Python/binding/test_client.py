@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import select
 import signal
 import threading
 import time
@@ -201,11 +202,14 @@ def test_a_document_that_is_too_deep_is_refused(shop: Shop) -> None:
         shop.simulate(deep)
 
 
-def test_wrong_options_are_refused() -> None:
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [kassa.Client, kassa.AsyncClient])
+def test_wrong_options_are_refused(kind: type[kassa.Client | kassa.AsyncClient]) -> None:
     with pytest.raises(kassa.InvalidArgumentError):
-        kassa.Client("not/an/id")
+        kind("not/an/id")
     with pytest.raises(kassa.KassaError):
-        kassa.Client(storage="/proc/nowhere")
+        kind(storage="/proc/nowhere")
+    gc.collect()
 
 
 def test_a_closed_client_says_so(client: kassa.Client) -> None:
@@ -438,6 +442,16 @@ def test_a_client_without_a_place_on_disk_says_so(monkeypatch: pytest.MonkeyPatc
     with kassa.Client(thread=thread) as client:
         codes = {event.code for event in drain(client.events()) if isinstance(event, kassa.Diagnostic)}
     assert "storage_in_memory" in codes
+
+
+def test_the_descriptor_is_readable_while_there_is_something_to_do(shop: Shop) -> None:
+    purchase = shop.start.purchase(PLAN)
+    readable = select.poll()
+    readable.register(shop, select.POLLIN)
+    while not purchase.done:
+        assert readable.poll(10_000)
+        shop.poll()
+    assert purchase.wait().purchased
 
 
 def test_poll_does_what_is_due(shop: Shop) -> None:

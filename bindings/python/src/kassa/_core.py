@@ -68,6 +68,9 @@ class Mailbox:
 class Core:
     """One client of the library. Every method may be called from any thread."""
 
+    _address: int | None = None
+    """The library's handle; None before it was opened and once it is closed."""
+
     def __init__(
         self,
         app_id: str | None = None,
@@ -90,7 +93,7 @@ class Core:
     def _adopt(self, address: int) -> None:
         self._library = _library.load()
         self._functions = self._library.functions
-        self._address: int | None = address
+        self._address = address
         self._process = os.getpid()
         # Guards what follows; notified when any of it changes, and when the client is closed.
         self._changed = threading.Condition()
@@ -108,7 +111,7 @@ class Core:
 
     def close(self) -> None:
         """Closes the client: operations end as `ClosedError`, iterators end. Takes milliseconds as a rule."""
-        address, self._address = getattr(self, "_address", None), None
+        address, self._address = self._address, None
         if address is None:
             return
         self._functions.kassa_close(address)
@@ -156,9 +159,10 @@ class Core:
         return bool(self._functions.kassa_supports_external_purchases(self._client()))
 
     @property
-    def device_id(self) -> str | None:
+    def device_id(self) -> str:
         """The id of this installation. A secret: who knows it can claim guest purchases."""
-        return self._library.text(self._functions.kassa_device_id(self._client()))
+        # NULL only for no client, which `_client` refuses.
+        return self._library.text(self._functions.kassa_device_id(self._client())) or ""
 
     @property
     def app_user_id(self) -> str | None:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import GenericAlias
 
 from ._results import read_configured, read_login, read_plans, read_purchase, read_restored, read_simulated
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, Generic, TypeVar
 
     from ._core import Started
     from ._documents import LoginResult, Plan, PurchaseResult, RestoreResult
     from .client import Client
 
-Result = TypeVar("Result")
+    Result = TypeVar("Result")
+else:
+    # Importing `typing` would take longer than the library takes to answer; type checkers read the lines above.
+    Result, Generic = None, {None: object}
 
 
 class Operation(Generic[Result]):
     """An operation under way. It goes on whether or not somebody waits for it."""
+
+    if not TYPE_CHECKING:
+        __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, client: Client, started: Started, read: Callable[[Mapping[str, Any]], Result]) -> None:
         self._client = client
