@@ -64,7 +64,7 @@ def buy_everything(base_url: str, device_id: str) -> None:
 def main(sandbox: str, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "catalogue.json").write_text(json.dumps(catalogue()), encoding="utf-8")
-    command = [sandbox, "--port", "0", "--catalogue", str(directory / "catalogue.json")]
+    command = [sandbox, "--quiet", "--port", "0", "--catalogue", str(directory / "catalogue.json")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
