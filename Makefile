@@ -17,6 +17,9 @@ RELEASE       := --disable-local-rpath -c release --scratch-path .build/release-
 LIBRARY_FLAGS := -Xlinker -soname=libkassa.so.$(SOVERSION) -Xlinker --version-script=Sources/Kassa/kassa.map \
                  -Xlinker -z -Xlinker nodelete
 
+# What is set up once serves all: two installations at a time would meet.
+.NOTPARALLEL:
+
 .PHONY: help demo check build install uninstall wheel sanitize bench lint format clean setup-build setup-check
 
 help:  ## List the commands

@@ -12,7 +12,7 @@ swift format lint --strict --recursive --parallel Package.swift Sources Tests ||
 .venv/bin/python -m mypy bindings/python/src bindings/python/build_wheel.py Tests/Python examples/python || complain "mypy"
 
 for file in Sources/System/*/*.c; do
-  gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -I"$(dirname "$file")/include" -IInclude "$file" || complain "$file"
+  clang -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -I"$(dirname "$file")/include" "$file" || complain "$file"
 done
 
 # forbid PATTERN WHY: in the library's Swift sources, comments apart.

@@ -2,13 +2,16 @@
 
     prepare.py SANDBOX DIRECTORY
 
-Writes into DIRECTORY: `state` (the storage of a client), `config.json` (its configuration; the sandbox is gone by
-then, so it is offline), and `ids` (product ids: those with access for ever, those with an end, unknown ones).
+Writes into DIRECTORY: `config.json`, the configuration of a client (the sandbox is gone by then, so it is offline);
+`state`, its storage; and `ids`, product ids one a line: a quarter with access for ever, a quarter with access to an
+end, and half without access. `large_state` and `large_ids` are the same with 100,000 memberships.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 import subprocess
 import sys
 import urllib.request
@@ -18,6 +21,7 @@ from typing import Any
 import kassa
 
 COUNT = 1000
+LARGE_FACTOR = 100
 COMPANY, KEY = "biz_bench", "bench_key"
 
 
@@ -61,10 +65,37 @@ def buy_everything(base_url: str, device_id: str) -> None:
         )
 
 
+def suffix(copy: int) -> str:
+    return f"_{copy:02d}"
+
+
+def write_ids(path: Path, suffixes: list[str]) -> None:
+    """The three groups of ids, in their order, each once with every suffix."""
+    numbers = [*range(0, COUNT, 2), *range(1, COUNT, 2), *range(COUNT, 2 * COUNT)]
+    groups = [numbers[: COUNT // 2], numbers[COUNT // 2 : COUNT], numbers[COUNT:]]
+    lines = [product_id(number) + end for group in groups for end in suffixes for number in group]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def multiply(state: Path, large: Path) -> None:
+    """A copy of a client's storage in which each membership stands a hundred times, each time for another product."""
+    shutil.copytree(state, large)
+    with sqlite3.connect(large / "kassa.db") as database:
+        names = [row[1] for row in database.execute("PRAGMA table_info(memberships)")]
+        changed = [
+            "id || ?1" if name == "id" else "product_id || ?1" if name == "product_id" else name for name in names
+        ]
+        original = "id IN (SELECT id FROM temp.originals)"
+        database.execute("CREATE TEMP TABLE originals AS SELECT id FROM memberships")
+        for copy in range(1, LARGE_FACTOR):
+            query = f"INSERT INTO memberships SELECT {', '.join(changed)} FROM memberships WHERE {original}"
+            database.execute(query, (suffix(copy),))
+
+
 def main(sandbox: str, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "catalogue.json").write_text(json.dumps(catalogue()), encoding="utf-8")
-    command = [sandbox, "--port", "0", "--catalogue", str(directory / "catalogue.json")]
+    command = [sandbox, "--quiet", "--port", "0", "--catalogue", str(directory / "catalogue.json")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -72,17 +103,16 @@ def main(sandbox: str, directory: Path) -> None:
             backend = {"kind": "whop", "company_id": COMPANY, "api_key": KEY, "base_url": base_url}
             (directory / "config.json").write_text(json.dumps({"backend": backend}), encoding="utf-8")
             with kassa.Client(storage=directory / "state") as client:
-                buy_everything(base_url, client.device_id)
+                buy_everything(base_url, str(client.device_id))
                 client.configure({"backend": backend})
                 found = len(client.memberships())
         finally:
             server.terminate()
     if found != COUNT:
         sys.exit(f"the client found {found} memberships, not {COUNT}")
-    for_ever = [product_id(number) for number in range(0, COUNT, 2)]
-    with_end = [product_id(number) for number in range(1, COUNT, 2)]
-    unknown = [product_id(number) for number in range(COUNT, 2 * COUNT)]
-    (directory / "ids").write_text("\n".join(for_ever + with_end + unknown) + "\n", encoding="utf-8")
+    write_ids(directory / "ids", [""])
+    multiply(directory / "state", directory / "large_state")
+    write_ids(directory / "large_ids", ["", *(suffix(copy) for copy in range(1, LARGE_FACTOR))])
 
 
 if __name__ == "__main__":

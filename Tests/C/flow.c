@@ -64,6 +64,32 @@ static void whole_story_host_mode(void)
     buy_log_in_log_out_restore(HOST_MODE);
 }
 
+/* S090: the checkout is an address that the host opens as it can; without a screen, too. */
+static void host_shows_the_checkout(void)
+{
+    kassa_client *client = open_configured(HOST_MODE, SHOWN_BY_HOST);
+    kassa_op purchase = kassa_purchase(client, PLAN, NULL);
+    json_t *request = next_of_type(client, "request"), *url = at(request, "params.url");
+    CHECK(is(request, "service", "checkout") && is(request, "method", "present"));
+    CHECK(is(request, "params.plan_id", PLAN));
+
+    json_t *paying = json_pack("{s:s, s:O}", "action", "complete_checkout", "url", url);
+    json_t *paid = finish(client, kassa_simulate(client, paying));
+    CHECK(at(paid, "result") != NULL);
+    json_t *reply = parse("{\"outcome\":\"returned\"}");
+    CHECK(kassa_respond(client, (uint64_t)json_integer_value(at(request, "id")), reply));
+    json_t *bought = finish(client, purchase);
+    CHECK(is(bought, "result.outcome", "purchased"));
+    CHECK(kassa_has_access(client, PRODUCT));
+
+    json_decref(request);
+    json_decref(paying);
+    json_decref(paid);
+    json_decref(reply);
+    json_decref(bought);
+    kassa_close(client);
+}
+
 static void explain_says_why(void)
 {
     kassa_client *client = open_client(HOST_MODE);
@@ -113,6 +139,7 @@ int main(void)
     RUN(version_is_the_build_s);
     RUN(whole_story_library_mode);
     RUN(whole_story_host_mode);
+    RUN(host_shows_the_checkout);
     RUN(explain_says_why);
     RUN(revision_grows_with_the_answers);
     RUN(shared_client_is_one_until_closed);

@@ -85,6 +85,34 @@ static void host_mode_leaves_no_trace(void)
     expect_same(&before);
 }
 
+/* A client that is closed with this going on: an open checkout, one that was cancelled, a login. */
+static void close_in_the_middle(const char *thread)
+{
+    char *options = stored_in(temporary_directory(), thread);
+    surroundings before = look_around();
+    kassa_client *client = open_configured(options, SHOWN_BY_HOST);
+    kassa_op cancelled = kassa_purchase(client, PLAN, NULL);
+    json_decref(next_of_type(client, "request"));
+    CHECK(kassa_cancel(client, cancelled));
+    json_decref(finish(client, cancelled));
+    kassa_purchase(client, PLAN, NULL);
+    json_decref(next_of_type(client, "request"));
+    kassa_log_in(client, "user-1", NULL);
+    kassa_close(client);
+    expect_same(&before);
+    free(options);
+}
+
+static void closing_in_the_middle_leaves_no_trace_in_library_mode(void)
+{
+    close_in_the_middle("library");
+}
+
+static void closing_in_the_middle_leaves_no_trace_in_host_mode(void)
+{
+    close_in_the_middle("host");
+}
+
 static int inheritable_descriptors(void)
 {
     int count = 0;
@@ -176,6 +204,8 @@ int main(void)
     use("library"); /* what libraries keep from their first use is not the guest's trace */
     RUN(library_mode_leaves_no_trace);
     RUN(host_mode_leaves_no_trace);
+    RUN(closing_in_the_middle_leaves_no_trace_in_library_mode);
+    RUN(closing_in_the_middle_leaves_no_trace_in_host_mode);
     RUN(descriptors_are_close_on_exec);
     RUN(storage_is_private);
     RUN(thread_is_named_and_blocks_signals);

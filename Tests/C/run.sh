@@ -40,7 +40,7 @@ build_program() {
   fi
 }
 
-programs=(flow abuse ownership waiting event_loops closing offline forking guest leaving cycles lookups speed)
+programs=(flow abuse ownership waiting event_loops closing offline forking guest leaving cycles lookups full_disk speed)
 scripts=()
 if [ -z "$sanitizer" ]; then
   programs+=(unloading json_c)
