@@ -52,7 +52,7 @@ import Testing
     let inherited = open("/dev/zero", O_RDONLY)
     defer { close(inherited) }
     let (program, output) = try makeProgram(
-      "readlink /proc/$$/fd/0 /proc/$$/fd/2; [ -e /proc/$$/fd/\(inherited) ] && echo leaked; grep SigBlk /proc/$$/status"
+      "readlink /proc/$$/fd/0 /proc/$$/fd/2; [ -e /proc/$$/fd/\(inherited) ] && echo leaked; grep SigBlk /proc/self/status"
     )
     try await withLoop { loop in
       // The loop's thread blocks every signal.

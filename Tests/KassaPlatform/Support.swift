@@ -32,13 +32,6 @@ func duration(_ body: () async throws -> Void) async rethrows -> Double {
   return (ContinuousClock.now - start) / .milliseconds(1)
 }
 
-/// The threads of this process by name, and its descriptors by what they are.
-func threadNames() -> [String] {
-  let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-  return tasks.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
-    .map { $0.trimmingCharacters(in: .newlines) }
-}
-
 /// Peak of the memory of this process, in bytes.
 func peakMemory() -> Int {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
