@@ -95,41 +95,50 @@ public struct Answers {
   var address: UInt { UInt(bitPattern: board) }
 
   /// Whether a grant of this product, a C string, stands at this moment.
-  public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool {
-    let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
-    return stands { $0.end(of: tag) }
-  }
+  public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool { hasAccess(product) { true } }
 
   /// Whether there is a subscription at this moment.
-  public func isSubscribed() -> Bool {
-    stands { $0.pointee.subscriptionEnd.load() }
+  public func isSubscribed() -> Bool { isSubscribed { true } }
+
+  /// The same; but no, if the client turns out to be closed after its table was read.
+  @inline(__always)
+  func hasAccess(_ product: UnsafePointer<CChar>, isOpen: () -> Bool) -> Bool {
+    let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
+    return stands(isOpen) { $0.end(of: tag) }
   }
 
   @inline(__always)
-  private func stands(_ end: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Bool {
+  func isSubscribed(isOpen: () -> Bool) -> Bool {
+    stands(isOpen) { $0.pointee.subscriptionEnd.load() }
+  }
+
+  @inline(__always)
+  private func stands(_ isOpen: () -> Bool, _ read: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Bool {
     while let table = board.pointee.current.load(ordering: .acquiring) {
       let sequence = table.pointee.sequence.load(ordering: .acquiring)
-      let end = end(table)
-      let earliestEnd = table.pointee.earliestEnd.load()
-      let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
+      let end = read(table)
       atomicMemoryFence(ordering: .acquiring)
       guard sequence & 1 == 0, table.pointee.sequence.load() == sequence else { continue }
-
-      if end == 0 { return false }
-      if end == .max { return true }
-      let coarse = kassa_coarse_nanoseconds()
-      return quiet.covers(coarse) || standsExactly(end, earliestEnd, table, quiet, coarse)
+      if end == 0 || !isOpen() { return false }
+      return end == .max || stands(until: end, table, sequence)
     }
     return false
   }
 
-  /// Asks the exact clock, and notes for how long nobody need ask it again.
+  /// Holds an end against the clock: the coarse one if it is known that no grant of the table ends soon, else the exact
+  /// one, and then it is noted for how long nobody need ask that again.
   @inline(never)
-  private func standsExactly(
-    _ end: UInt64, _ earliestEnd: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ quiet: QuietWord, _ coarse: Int64
-  ) -> Bool {
+  private func stands(until end: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ sequence: UInt64) -> Bool {
+    let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
+    let earliestEnd = table.pointee.earliestEnd.load()
+    atomicMemoryFence(ordering: .acquiring)
+    // If the table was filled anew since the end was read, they say nothing about that end.
+    let isSameTable = table.pointee.sequence.load() == sequence
+
+    let coarse = kassa_coarse_nanoseconds()
+    if isSameTable, quiet.covers(coarse) { return true }
     let now = board.pointee.now()
-    if !board.pointee.isClockStanding, earliestEnd > now,
+    if isSameTable, !board.pointee.isClockStanding, earliestEnd > now,
       let longer = quiet.extended(from: coarse, nanosecondsToEarliestEnd: earliestEnd - now)
     {
       _ = table.pointee.quiet.compareExchange(expected: quiet.bits, desired: longer.bits, ordering: .relaxed)
@@ -293,14 +302,14 @@ extension UnsafeMutablePointer<GrantTable> {
   func end(of tag: UInt64) -> UInt64 {
     let mask = pointee.mask.load()
     var index = tag >> 1
-    for _ in 0...mask {
+    let last = index &+ mask
+    while true {
       let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
       let found = slot.pointee.tag.load()
       if found == tag { return slot.pointee.end.load() }
-      if found == 0 { return 0 }
+      if found == 0 || index == last { return 0 }
       index &+= 1
     }
-    return 0
   }
 
   /// Empties the table, and has the body fill it.

@@ -113,23 +113,23 @@ public enum ClientHandles {
   /// Whether an open client grants this product; false for NULL and for any handle that is not an open client's.
   public static func hasAccess(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Bool {
     guard let product else { return false }
-    return ask(handle) { $0.hasAccess(product) }
+    return ask(handle) { $0.hasAccess(product, isOpen: $1) }
   }
 
   /// Whether an open client is subscribed; false for any handle that is not an open client's.
   public static func isSubscribed(_ handle: OpaquePointer?) -> Bool {
-    ask(handle) { $0.isSubscribed() }
+    ask(handle) { $0.isSubscribed(isOpen: $1) }
   }
 
-  /// A yes counts only if the handle is still good after it: else it may have been the answer of the next client, to
-  /// whom the closed one's memory was passed on.
+  /// What was read counts only if the handle is still good after it: else it may have been read from the next client,
+  /// to whom the closed one's memory was passed on.
   @inline(__always)
-  private static func ask(_ handle: OpaquePointer?, _ question: (Answers) -> Bool) -> Bool {
+  private static func ask(_ handle: OpaquePointer?, _ question: (Answers, _ isOpen: () -> Bool) -> Bool) -> Bool {
     let bits = bits(handle)
     guard bits != 0, let slot = slot(at: bits), slot.pointee.handle.load(ordering: .acquiring) == bits,
       let answers = Answers(address: slot.pointee.answers.load(ordering: .relaxed))
     else { return false }
-    return question(answers) && slot.pointee.handle.load(ordering: .relaxed) == bits
+    return question(answers) { slot.pointee.handle.load(ordering: .relaxed) == bits }
   }
 
   // MARK: Under the lock
