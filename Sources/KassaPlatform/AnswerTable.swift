@@ -207,7 +207,7 @@ struct AnswerBoard: ~Copyable {
     return board
   }
 
-  /// 63 bits stand for the id; never 0.
+  /// 63 bits stand for the id; always odd.
   @inline(__always)
   func tag(of bytes: UnsafeRawPointer, count: Int) -> UInt64 { hash(bytes, count: count) | 1 }
 
@@ -269,12 +269,16 @@ struct GrantTable: ~Copyable {
   /// The smaller table whose place this one took. Kept for its late readers.
   private let replaced: UnsafeMutablePointer<GrantTable>?
 
-  /// A quarter full at most: a search then ends after one or two slots, also one for what is not there.
+  /// A quarter full at most: a search then seldom goes past its first pair, also one for what is not there.
   static func slots(for grants: Int) -> Int {
     var slots = 16
     while slots / 4 < grants { slots *= 2 }
     return slots
   }
+
+  /// Where the search for a tag begins: at an even slot, for slots are read in pairs.
+  @inline(__always)
+  static func start(of tag: UInt64) -> UInt64 { (tag >> 1) & ~1 }
 
   private init(slots: UnsafeMutablePointer<Slot>, capacity: Int, replaced: UnsafeMutablePointer<GrantTable>?) {
     self.slots = slots
@@ -301,15 +305,17 @@ extension UnsafeMutablePointer<GrantTable> {
   @inline(__always)
   func end(of tag: UInt64) -> UInt64 {
     let mask = pointee.mask.load()
-    var index = tag >> 1
+    var index = GrantTable.start(of: tag)
     let last = index &+ mask
-    while true {
+    while index < last {
       let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
-      let found = slot.pointee.tag.load()
-      if found == tag { return slot.pointee.end.load() }
-      if found == 0 || index == last { return 0 }
-      index &+= 1
+      let (left, right) = (slot[0].tag.load(), slot[1].tag.load())
+      let end = (left == tag ? .max : 0) & slot[0].end.load() | (right == tag ? .max : 0) & slot[1].end.load()
+      // A tag is odd: one branch for "found, or nothing more to come". Two would often be guessed wrong.
+      if end | (~right & 1) != 0 { return end }
+      index &+= 2
     }
+    return 0
   }
 
   /// Empties the table, and has the body fill it.
@@ -332,7 +338,7 @@ extension UnsafeMutablePointer<GrantTable> {
   /// Adds a grant, or makes the one that is there last longer.
   func insert(_ tag: UInt64, end: UInt64) {
     let mask = pointee.mask.load()
-    var index = tag >> 1
+    var index = GrantTable.start(of: tag)
     while true {
       let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
       let found = slot.pointee.tag.load()
