@@ -85,7 +85,7 @@ public final class AnswerTable: @unchecked Sendable {
 }
 
 /// The reader's side of an `AnswerTable`: one pointer, copied freely, good for ever.
-public struct Answers {
+public struct Answers: @unchecked Sendable {
   private let board: UnsafeMutablePointer<AnswerBoard>
   init(_ board: UnsafeMutablePointer<AnswerBoard>) { self.board = board }
   init?(address: UInt) {
