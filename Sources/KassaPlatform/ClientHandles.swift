@@ -124,7 +124,7 @@ public enum ClientHandles {
   /// What was read counts only if the handle is still good after it: else it may have been read from the next client,
   /// to whom the closed one's memory was passed on.
   @inline(__always)
-  private static func ask(_ handle: OpaquePointer?, _ question: (Answers, _ isOpen: () -> Bool) -> Bool) -> Bool {
+  static func ask(_ handle: OpaquePointer?, _ question: (Answers, _ isOpen: () -> Bool) -> Bool) -> Bool {
     let bits = bits(handle)
     guard bits != 0, let slot = slot(at: bits), slot.pointee.handle.load(ordering: .acquiring) == bits,
       let answers = Answers(address: slot.pointee.answers.load(ordering: .relaxed))

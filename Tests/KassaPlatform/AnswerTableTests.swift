@@ -1,6 +1,7 @@
 import CLinux
-import KassaPlatform
 import Testing
+
+@testable import KassaPlatform
 
 @Suite struct AnswerTableTests {
   private let table = AnswerTable(random: SystemRandom())
@@ -128,6 +129,21 @@ import Testing
       }
     }
     #expect(wrong == 0)
+  }
+
+  @Test func quietEndsAQuarterOfASecondBeforeTheNextEndAndLastsASecondAtMost() throws {
+    let publication = QuietWord(publication: 77)
+    #expect(!publication.covers(0) && !publication.covers(.max >> 8))
+    for coarse in stride(from: Int64(0), to: 3_000_000_000_000_000, by: 99_999_999_999_993) {
+      #expect(publication.extended(from: coarse, nanosecondsToEarliestEnd: 250_000_000) == nil)
+      for rest in [270_000_000, 600_000_000, 1_250_000_000, 1_300_000_000, 900_000_000_000, UInt64.max - 1] {
+        let quiet = try #require(publication.extended(from: coarse, nanosecondsToEarliestEnd: rest))
+        let length = Int64(min(1_000_000_000, rest - 250_000_000))
+        #expect(quiet.covers(coarse) && quiet.covers(coarse + length - 17_000_000))
+        #expect(!quiet.covers(coarse + length))
+        #expect(quiet.bits >> 36 == 77)
+      }
+    }
   }
 
   /// A writer at full speed replaces publications of changing size; what is in all of them is never missed, what is in

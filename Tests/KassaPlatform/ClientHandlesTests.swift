@@ -111,13 +111,32 @@ private final class Client: Sendable {
     #expect(Client.alive.load(ordering: .relaxed) == 0)
   }
 
-  /// One thread opens and closes clients in one slot, each with a product of its own; others ask the handles they find.
+  @Test func aQuestionThatOutlivesItsClientIsNotAnsweredByTheNext() throws {
+    let handle = try #require(Client(product: "prod_old").open())
+    let next = SharedWord()
+    let answer = ClientHandles.ask(handle) { answers, isOpen in
+      _ = ClientHandles.remove(handle)
+      let client = Client(product: "prod_new")
+      next.value = Int(bitPattern: client.open())
+      // That the memory was passed on is what makes this a test.
+      #expect(client.table.answers.address == answers.address)
+      #expect(answers.hasAccess("prod_new"))
+      return answers.hasAccess("prod_new", isOpen: isOpen)
+    }
+    #expect(!answer)
+    #expect(ClientHandles.hasAccess(OpaquePointer(bitPattern: next.value), "prod_new"))
+    #expect(ClientHandles.remove(OpaquePointer(bitPattern: next.value)) != nil)
+  }
+
+  /// One thread opens and closes clients in one slot, each with one of two products; another asks every handle it finds
+  /// for the other one.
   @Test func callsRaceWithClose() {
+    let products = ["prod_0", "prod_1"]
     let current = SharedWord()
     let isDone = SharedWord()
     let opener = TestThread {
-      for turn in 0..<50_000 {
-        let handle = Client("\(turn % 2)", product: "prod_\(turn % 2)").open()
+      for turn in 0..<30_000 {
+        let handle = Client("\(turn % 2)", product: products[turn % 2]).open()
         // The shift drops the handle's top bit, which is 0.
         current.value = Int(bitPattern: handle) << 1 | turn % 2
         _ = ClientHandles.remove(handle)
@@ -128,7 +147,7 @@ private final class Client: Sendable {
     while isDone.value == 0 {
       let word = UInt(bitPattern: current.value)
       let handle = OpaquePointer(bitPattern: word >> 1)
-      wrong += ClientHandles.hasAccess(handle, word & 1 == 0 ? "prod_1" : "prod_0") ? 1 : 0
+      wrong += ClientHandles.hasAccess(handle, products[word & 1 == 0 ? 1 : 0]) ? 1 : 0
       if let found = name(handle), found != "\(word & 1)" { wrong += 1 }
     }
     opener.join()
