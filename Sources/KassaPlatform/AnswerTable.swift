@@ -61,9 +61,8 @@ public final class AnswerTable: @unchecked Sendable {
   /// nil: not at all. What has ended by now is left out, so after a clock is set back everything is published anew.
   public func publish(_ grants: [Grant], subscription: End?) {
     let now = board.pointee.now()
-    let table = board.pointee.nextTable(grants: grants.count)
-    board.pointee.publications &+= 1
-    table.fill(publication: board.pointee.publications, grants: grants.count) {
+    let table = board.pointee.turns.nextTable(grants: grants.count)
+    table.fill(publication: board.pointee.turns.nextPublication(), grants: grants.count) {
       table.pointee.subscriptionEnd.store(table.noticed(subscription.map { $0.word(after: now) } ?? 0))
       for grant in grants {
         let end = table.noticed(grant.end.word(after: now))
@@ -78,9 +77,8 @@ public final class AnswerTable: @unchecked Sendable {
     board.pointee.set(clock)
     // What was found out by the former clock no longer holds: the new number refuses it, even from a reader that is
     // about to write it down.
-    board.pointee.publications &+= 1
-    board.pointee.current.load(ordering: .relaxed)?.pointee.quiet.store(
-      QuietWord(publication: board.pointee.publications).bits, ordering: .releasing)
+    let quiet = QuietWord(publication: board.pointee.turns.nextPublication())
+    board.pointee.current.load(ordering: .relaxed)?.pointee.quiet.store(quiet.bits, ordering: .releasing)
   }
 }
 
@@ -187,11 +185,8 @@ struct AnswerBoard: ~Copyable {
   private let standingClock = Atomic<Int64>(AnswerBoard.noStandingClock)
   private let hash: KeyedHash
 
-  // The writer's own.
-  var publications: UInt64 = 0
-  private typealias Table = UnsafeMutablePointer<GrantTable>
-  /// The current one last, and the next one first.
-  private var tables: (Table?, Table?, Table?) = (nil, nil, nil)
+  /// The writer's own; apart from the rest, which others read while this changes.
+  var turns = Turns()
   /// The next spare board, while this one is spare.
   var next: UnsafeMutablePointer<AnswerBoard>?
 
@@ -237,13 +232,27 @@ struct AnswerBoard: ~Copyable {
     }
   }
 
-  /// The table that was current longest ago, with room for so many grants.
-  mutating func nextTable(grants: Int) -> UnsafeMutablePointer<GrantTable> {
-    tables = (tables.1, tables.2, tables.0)
-    if let table = tables.2, table.pointee.capacity >= GrantTable.slots(for: grants) { return table }
-    let table = GrantTable.make(slots: GrantTable.slots(for: grants), replacing: tables.2)
-    tables.2 = table
-    return table
+  /// Whose turn it is to be filled.
+  struct Turns {
+    private typealias Table = UnsafeMutablePointer<GrantTable>
+    /// The current one last, and the next one first.
+    private var tables: (Table?, Table?, Table?) = (nil, nil, nil)
+    private var publication: UInt64 = 0
+
+    /// The number of a new publication.
+    mutating func nextPublication() -> UInt64 {
+      publication &+= 1
+      return publication
+    }
+
+    /// The table that was current longest ago, with room for so many grants.
+    mutating func nextTable(grants: Int) -> UnsafeMutablePointer<GrantTable> {
+      tables = (tables.1, tables.2, tables.0)
+      if let table = tables.2, table.pointee.capacity >= GrantTable.slots(for: grants) { return table }
+      let table = GrantTable.make(slots: GrantTable.slots(for: grants), replacing: tables.2)
+      tables.2 = table
+      return table
+    }
   }
 }
 
