@@ -61,8 +61,9 @@ public final class AnswerTable: @unchecked Sendable {
   /// nil: not at all. What has ended by now is left out, so after a clock is set back everything is published anew.
   public func publish(_ grants: [Grant], subscription: End?) {
     let now = board.pointee.now()
-    let table = board.pointee.turns.nextTable(grants: grants.count)
-    table.fill(publication: board.pointee.turns.nextPublication(), grants: grants.count) {
+    let writer = board.pointee.writer
+    let table = writer.pointee.nextTable(grants: grants.count)
+    table.fill(publication: writer.pointee.nextPublication(), grants: grants.count) {
       table.pointee.subscriptionEnd.store(table.noticed(subscription.map { $0.word(after: now) } ?? 0))
       for grant in grants {
         let end = table.noticed(grant.end.word(after: now))
@@ -77,7 +78,8 @@ public final class AnswerTable: @unchecked Sendable {
     board.pointee.set(clock)
     // What was found out by the former clock no longer holds: the new number refuses it, even from a reader that is
     // about to write it down.
-    let quiet = QuietWord(publication: board.pointee.turns.nextPublication())
+    let writer = board.pointee.writer
+    let quiet = QuietWord(publication: writer.pointee.nextPublication())
     board.pointee.current.load(ordering: .relaxed)?.pointee.quiet.store(quiet.bits, ordering: .releasing)
   }
 }
@@ -185,15 +187,16 @@ struct AnswerBoard: ~Copyable {
   private let standingClock = Atomic<Int64>(AnswerBoard.noStandingClock)
   private let hash: KeyedHash
 
-  /// The writer's own; apart from the rest, which others read while this changes.
-  var turns = Turns()
-  /// The next spare board, while this one is spare.
-  var next: UnsafeMutablePointer<AnswerBoard>?
+  /// What nobody reads but the writer. Memory of its own, its address taken before it is changed: to Swift, changing a
+  /// part of the board would be changing the board, which others read.
+  let writer: UnsafeMutablePointer<Writer>
 
   private static let noStandingClock = Int64.min
 
   private init(hash: KeyedHash) {
     self.hash = hash
+    writer = .allocate(capacity: 1)
+    writer.initialize(to: Writer())
   }
 
   static func make(hash: KeyedHash) -> UnsafeMutablePointer<AnswerBoard> {
@@ -232,12 +235,13 @@ struct AnswerBoard: ~Copyable {
     }
   }
 
-  /// Whose turn it is to be filled.
-  struct Turns {
+  struct Writer {
     private typealias Table = UnsafeMutablePointer<GrantTable>
     /// The current one last, and the next one first.
     private var tables: (Table?, Table?, Table?) = (nil, nil, nil)
     private var publication: UInt64 = 0
+    /// The next spare board, while this one is spare.
+    var nextSpare: UnsafeMutablePointer<AnswerBoard>?
 
     /// The number of a new publication.
     mutating func nextPublication() -> UInt64 {

@@ -164,15 +164,16 @@ public enum ClientHandles {
     guard let registry else { return nil }
     return withLock(registry) {
       let board = registry.pointee.spareBoards
-      registry.pointee.spareBoards = board?.pointee.next
+      registry.pointee.spareBoards = board?.pointee.writer.pointee.nextSpare
       return board
     }
   }
 
   static func putSpareBoard(_ board: UnsafeMutablePointer<AnswerBoard>) {
     guard let registry else { return }
+    let writer = board.pointee.writer
     withLock(registry) {
-      board.pointee.next = registry.pointee.spareBoards
+      writer.pointee.nextSpare = registry.pointee.spareBoards
       registry.pointee.spareBoards = board
     }
   }

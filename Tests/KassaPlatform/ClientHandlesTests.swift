@@ -174,7 +174,9 @@ private final class Client: Sendable {
     #expect(ClientHandles.remove(handle) != nil)
   }
 
-  @Test func aChildIsFreeWhateverTheParentsThreadsWereDoing() {
+  // Under the thread sanitizer such a child was seen to hang in the Swift runtime's own `once`.
+  @Test(.disabled(if: dlsym(nil, "__tsan_init") != nil, "not under the thread sanitizer"))
+  func aChildIsFreeWhateverTheParentsThreadsWereDoing() {
     let stand = Client()
     // A thread that is nearly always inside the lock.
     let isDone = SharedWord()
@@ -183,7 +185,6 @@ private final class Client: Sendable {
     }
     for _ in 0..<100 {
       let isFree = inChild {
-        alarm(5)
         guard let own = stand.open() else { return false }
         return ClientHandles.client(own) === stand && ClientHandles.remove(own) === stand
       }
@@ -200,7 +201,14 @@ private func inChild(_ body: () -> Bool) -> Bool {
   typealias Fork = @convention(c) () -> pid_t
   guard let fork = dlsym(nil, "fork").map({ unsafeBitCast($0, to: Fork.self) }) else { return false }
   let child = fork()
-  if child == 0 { _exit(body() ? 0 : 1) }
+  if child == 0 {
+    // One that hangs is ended; threads of Swift's pool block the signal.
+    var none = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, nil)
+    alarm(10)
+    _exit(body() ? 0 : 1)
+  }
   var status: Int32 = -1
   while waitpid(child, &status, 0) < 0 && errno == EINTR {}
   return status == 0
