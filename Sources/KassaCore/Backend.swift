@@ -16,7 +16,7 @@ public protocol Backend: AnyObject {
   func unclaimedMemberships(ofBuyer buyerID: String) async throws(KassaError) -> [Membership]
 
   /// Gives a membership to an app user. Doing it twice is the same as once.
-  func claim(_ membership: Membership, for appUserID: String) async throws(KassaError) -> Membership
+  func claim(_ membership: Membership, for appUserID: AppUserID) async throws(KassaError) -> Membership
 
   /// Whether an empty answer of `memberships(of:)` means that there are none: the credential may read them.
   func mayReadMemberships() async throws(KassaError) -> Bool

@@ -1,8 +1,20 @@
+/// A user's id in the host's own account system. Two ids are the same only byte for byte: Swift's strings would take
+/// those for equal that only look alike (`é` written in two ways).
+public struct AppUserID: Sendable, Hashable {
+  public let text: String
+  public init(_ text: String) { self.text = text }
+
+  public static func == (left: AppUserID, right: AppUserID) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+  public func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+  }
+}
+
 /// Who is asking: the installation, and the user of the host's own account system if one is logged in.
 public struct Identity: Sendable, Equatable {
   public var deviceID: String
-  public var appUserID: String?
-  public init(deviceID: String, appUserID: String? = nil) {
+  public var appUserID: AppUserID?
+  public init(deviceID: String, appUserID: AppUserID? = nil) {
     self.deviceID = deviceID
     self.appUserID = appUserID
   }
@@ -12,9 +24,9 @@ public struct Identity: Sendable, Equatable {
 public struct PendingClaim: Sendable, Equatable {
   /// Its number in the outbox.
   public var id: Int64
-  public var appUserID: String
+  public var appUserID: AppUserID
   public var loggedInAt: Int64
-  public init(id: Int64, appUserID: String, loggedInAt: Int64) {
+  public init(id: Int64, appUserID: AppUserID, loggedInAt: Int64) {
     self.id = id
     self.appUserID = appUserID
     self.loggedInAt = loggedInAt
@@ -34,8 +46,8 @@ public struct Ownership: Sendable, Equatable {
 
   /// The app user who owns it: by the service's word, else by the first login after the purchase that still waits to
   /// be told to the service.
-  public func owner(of membership: Membership) -> String? {
-    if let owner = membership.appUserID, !owner.isEmpty { return owner }
+  public func owner(of membership: Membership) -> AppUserID? {
+    if let owner = membership.appUserID { return owner }
     guard membership.deviceID == identity.deviceID else { return nil }
     return pendingClaims.first { membership.createdAt <= $0.loggedInAt }?.appUserID
   }

@@ -34,7 +34,7 @@ public struct Membership: Sendable, Equatable {
   /// The installation that bought it.
   public var deviceID: String?
   /// The app user who claimed it, or bought it logged in.
-  public var appUserID: String?
+  public var appUserID: AppUserID?
   /// The purchase attempt that made it.
   public var nonce: String?
   /// The buyer's account at the service.
@@ -48,7 +48,7 @@ public struct Membership: Sendable, Equatable {
   public init(
     id: String, productID: String, planID: String, status: MembershipStatus, createdAt: Int64, expiresAt: Int64?,
     renewalPeriodEnd: Int64?, cancelAtPeriodEnd: Bool, manageURL: String?, receiptID: String?, deviceID: String?,
-    appUserID: String?, nonce: String?, buyerID: String?, confirmedAt: Int64, isFromNetwork: Bool
+    appUserID: AppUserID?, nonce: String?, buyerID: String?, confirmedAt: Int64, isFromNetwork: Bool
   ) {
     self.id = id
     self.productID = productID

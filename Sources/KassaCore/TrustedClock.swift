@@ -25,7 +25,7 @@ public struct TrustedClock: Sendable, Equatable {
   public mutating func correct(serverMilliseconds: Int64, bootNanoseconds: Int64) {
     let now = self.now(bootNanoseconds: bootNanoseconds)
     let difference = serverMilliseconds.subtractingReportingOverflow(now)
-    let agrees = !difference.overflow && source == .server && (-1_500...1_000).contains(difference.partialValue)
+    let agrees = !difference.overflow && (-1_500...1_000).contains(difference.partialValue)
     milliseconds = agrees ? now : serverMilliseconds
     self.bootNanoseconds = bootNanoseconds
     source = .server

@@ -17,14 +17,13 @@ public struct JSON: @unchecked Sendable {
   private init(taking value: UnsafeMutablePointer<json_t>?) { reference = value.map(Reference.init) }
 
   /// A view of somebody else's value, which must not change while the view lives.
-  public init?(viewing value: UnsafeMutablePointer<json_t>?) {
+  public init?(viewing value: UnsafePointer<json_t>?) {
     guard let value else { return nil }
-    json_incref(value)
-    self.init(taking: value)
+    self.init(taking: json_incref(UnsafeMutablePointer(mutating: value)))
   }
 
   /// A private copy of a document that a host passed in and may change later.
-  public init?(copying value: UnsafeMutablePointer<json_t>?) {
+  public init?(copying value: UnsafePointer<json_t>?) {
     guard let value, let copy = json_deep_copy(value) else { return nil }
     self.init(taking: copy)
   }

@@ -59,11 +59,16 @@ public final class AnswerTable: @unchecked Sendable {
   ///
   /// A product may occur more than once; the latest end counts. `subscription` is until when `isSubscribed` is yes;
   /// nil: not at all. What has ended by now is left out, so after a clock is set back everything is published anew.
-  public func publish(_ grants: [Grant], subscription: End?) {
+  ///
+  /// `known` are the only products that may be asked for; nil: any. Of others the answer is `unknown`.
+  public func publish(_ grants: [Grant], subscription: End?, known: Set<String>? = nil) {
     let now = board.pointee.now()
     let writer = board.pointee.writer
-    let table = writer.pointee.nextTable(grants: grants.count)
-    table.fill(publication: writer.pointee.nextPublication(), grants: grants.count) {
+    let entries = grants.count + (known?.count ?? 0)
+    let table = writer.pointee.nextTable(entries: entries)
+    table.fill(publication: writer.pointee.nextPublication(), entries: entries) {
+      table.pointee.missing.store(known == nil ? GrantTable.notGranted : GrantTable.unknown)
+      for product in known ?? [] { table.insert(board.pointee.tag(of: product), end: GrantTable.notGranted) }
       table.pointee.subscriptionEnd.store(table.noticed(subscription.map { $0.word(after: now) } ?? 0))
       for grant in grants {
         let end = table.noticed(grant.end.word(after: now))
@@ -94,41 +99,49 @@ public struct Answers: @unchecked Sendable {
   }
   var address: UInt { UInt(bitPattern: board) }
 
+  public enum Access: Sendable {
+    case granted, notGranted
+    /// Not one of the products that may be asked for.
+    case unknown
+  }
+
   /// Whether a grant of this product, a C string, stands at this moment.
-  public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool { hasAccess(product) { true } }
+  public func access(_ product: UnsafePointer<CChar>) -> Access { access(product) { true } }
+  public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool { access(product) == .granted }
 
   /// Whether there is a subscription at this moment.
   public func isSubscribed() -> Bool { isSubscribed { true } }
 
   /// The same; but no, if the client turns out to be closed after its table was read.
   @inline(__always)
-  func hasAccess(_ product: UnsafePointer<CChar>, isOpen: () -> Bool) -> Bool {
+  func access(_ product: UnsafePointer<CChar>, isOpen: () -> Bool) -> Access {
     let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
     return stands(isOpen) { $0.end(of: tag) }
   }
 
   @inline(__always)
   func isSubscribed(isOpen: () -> Bool) -> Bool {
-    stands(isOpen) { $0.pointee.subscriptionEnd.load() }
+    stands(isOpen) { $0.pointee.subscriptionEnd.load() } == .granted
   }
 
   @inline(__always)
-  private func stands(_ isOpen: () -> Bool, _ read: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Bool {
+  private func stands(_ isOpen: () -> Bool, _ read: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Access {
     while let table = board.pointee.current.load(ordering: .acquiring) {
       let sequence = table.pointee.sequence.load(ordering: .acquiring)
       let end = read(table)
       atomicMemoryFence(ordering: .acquiring)
       guard sequence & 1 == 0, table.pointee.sequence.load() == sequence else { continue }
-      if end == 0 || !isOpen() { return false }
-      return end == .max || stands(until: end, table, sequence)
+      guard isOpen() else { return .notGranted }
+      if end <= GrantTable.notGranted { return end == GrantTable.unknown ? .unknown : .notGranted }
+      return end == .max ? .granted : stands(until: end, table, sequence)
     }
-    return false
+    return .notGranted
   }
 
   /// Holds an end against the clock: the coarse one if it is known that no grant of the table ends soon, else the exact
   /// one, and then it is noted for how long nobody need ask that again.
   @inline(never)
-  private func stands(until end: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ sequence: UInt64) -> Bool {
+  private func stands(until end: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ sequence: UInt64) -> Access {
     let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
     let earliestEnd = table.pointee.earliestEnd.load()
     atomicMemoryFence(ordering: .acquiring)
@@ -136,14 +149,14 @@ public struct Answers: @unchecked Sendable {
     let isSameTable = table.pointee.sequence.load() == sequence
 
     let coarse = kassa_coarse_nanoseconds()
-    if isSameTable, quiet.covers(coarse) { return true }
+    if isSameTable, quiet.covers(coarse) { return .granted }
     let now = board.pointee.now()
     if isSameTable, !board.pointee.isClockStanding, earliestEnd > now,
       let longer = quiet.extended(from: coarse, nanosecondsToEarliestEnd: earliestEnd - now)
     {
       _ = table.pointee.quiet.compareExchange(expected: quiet.bits, desired: longer.bits, ordering: .relaxed)
     }
-    return now < end
+    return now < end ? .granted : .notGranted
   }
 }
 
@@ -249,11 +262,11 @@ struct AnswerBoard: ~Copyable {
       return publication
     }
 
-    /// The table that was current longest ago, with room for so many grants.
-    mutating func nextTable(grants: Int) -> UnsafeMutablePointer<GrantTable> {
+    /// The table that was current longest ago, with room for so many entries.
+    mutating func nextTable(entries: Int) -> UnsafeMutablePointer<GrantTable> {
       tables = (tables.1, tables.2, tables.0)
-      if let table = tables.2, table.pointee.capacity >= GrantTable.slots(for: grants) { return table }
-      let table = GrantTable.make(slots: GrantTable.slots(for: grants), replacing: tables.2)
+      if let table = tables.2, table.pointee.capacity >= GrantTable.slots(for: entries) { return table }
+      let table = GrantTable.make(slots: GrantTable.slots(for: entries), replacing: tables.2)
       tables.2 = table
       return table
     }
@@ -276,16 +289,21 @@ struct GrantTable: ~Copyable {
   let mask = Atomic<UInt64>(0)
   /// See `QuietWord`.
   let quiet = Atomic<UInt64>(0)
-  /// Ends are boot-time nanoseconds; 0 stands for no grant, the largest number for one without an end.
+  /// Ends are boot-time nanoseconds; the largest number stands for a grant without an end, and of the smallest two, which
+  /// passed before any client was opened, one for no grant and one for a product that may not be asked for.
+  static let unknown: UInt64 = 0
+  static let notGranted: UInt64 = 1
+  /// Which of the two a product that is not in the table has.
+  let missing = Atomic<UInt64>(GrantTable.notGranted)
   let earliestEnd = Atomic<UInt64>(.max)
   let subscriptionEnd = Atomic<UInt64>(0)
   /// The smaller table whose place this one took. Kept for its late readers.
   private let replaced: UnsafeMutablePointer<GrantTable>?
 
   /// A quarter full at most: a search then seldom goes past its first pair, also one for what is not there.
-  static func slots(for grants: Int) -> Int {
+  static func slots(for entries: Int) -> Int {
     var slots = 16
-    while slots / 4 < grants { slots *= 2 }
+    while slots / 4 < entries { slots *= 2 }
     return slots
   }
 
@@ -313,8 +331,8 @@ struct GrantTable: ~Copyable {
 }
 
 extension UnsafeMutablePointer<GrantTable> {
-  /// The end of a tag's grant, 0 if there is none. While the table is filled the answer means nothing, but the search
-  /// stays inside the table and ends.
+  /// The end of a tag's grant. While the table is filled the answer means nothing, but the search stays inside the table
+  /// and ends.
   @inline(__always)
   func end(of tag: UInt64) -> UInt64 {
     let mask = pointee.mask.load()
@@ -325,18 +343,18 @@ extension UnsafeMutablePointer<GrantTable> {
       let (left, right) = (slot[0].tag.load(), slot[1].tag.load())
       let end = (left == tag ? .max : 0) & slot[0].end.load() | (right == tag ? .max : 0) & slot[1].end.load()
       // A tag is odd: one branch for "found, or nothing more to come". Two would often be guessed wrong.
-      if end | (~right & 1) != 0 { return end }
+      if end | (~right & 1) != 0 { return end != 0 ? end : pointee.missing.load() }
       index &+= 2
     }
-    return 0
+    return pointee.missing.load()
   }
 
   /// Empties the table, and has the body fill it.
-  func fill(publication: UInt64, grants: Int, _ body: () -> Void) {
+  func fill(publication: UInt64, entries: Int, _ body: () -> Void) {
     let sequence = pointee.sequence.load()
     pointee.sequence.store(sequence &+ 1)
     atomicMemoryFence(ordering: .releasing)
-    let slots = GrantTable.slots(for: grants)
+    let slots = GrantTable.slots(for: entries)
     for index in 0..<slots {
       pointee.slots[index].tag.store(0)
       pointee.slots[index].end.store(0)
@@ -387,4 +405,14 @@ extension Atomic<UInt64> {
   fileprivate func load() -> UInt64 { load(ordering: .relaxed) }
   @inline(__always)
   fileprivate func store(_ value: UInt64) { store(value, ordering: .relaxed) }
+}
+
+extension AnswerTable.End: Comparable {
+  public static func < (left: AnswerTable.End, right: AnswerTable.End) -> Bool {
+    switch (left, right) {
+    case (.at(let left), .at(let right)): left < right
+    case (.at, .never): true
+    case (.never, _): false
+    }
+  }
 }

@@ -20,4 +20,19 @@ public enum Base64 {
     guard count >= padding else { return standard.isEmpty ? [] : nil }
     return Array(decoded.prefix(count - padding))
   }
+
+  /// Encodes as base64url without padding.
+  public static func encodeURL(_ bytes: [UInt8]) -> String {
+    guard bytes.count <= 1 << 24 else { return "" }
+    var standard = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
+    let count = Int(EVP_EncodeBlock(&standard, bytes, Int32(bytes.count)))
+    let url = standard.prefix(max(0, count)).filter { $0 != 0x3D }.map { byte -> UInt8 in
+      switch byte {
+      case 0x2B: 0x2D
+      case 0x2F: 0x5F
+      default: byte
+      }
+    }
+    return String(decoding: url, as: UTF8.self)
+  }
 }

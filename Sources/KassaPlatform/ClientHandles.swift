@@ -108,25 +108,27 @@ public enum ClientHandles {
     }
   }
 
-  /// Whether an open client grants this product; false for NULL and for any handle that is not an open client's.
-  public static func hasAccess(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Bool {
-    guard let product else { return false }
-    return ask(handle) { $0.hasAccess(product, isOpen: $1) }
+  /// Whether an open client grants this product; no for NULL and for any handle that is not an open client's.
+  public static func access(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Answers.Access {
+    guard let product else { return .notGranted }
+    return ask(handle) { $0.access(product, isOpen: $1) } ?? .notGranted
   }
 
   /// Whether an open client is subscribed; false for any handle that is not an open client's.
   public static func isSubscribed(_ handle: OpaquePointer?) -> Bool {
-    ask(handle) { $0.isSubscribed(isOpen: $1) }
+    ask(handle) { $0.isSubscribed(isOpen: $1) } ?? false
   }
 
   /// What was read counts only if the handle is still good after it: else it may have been read from the next client,
   /// to whom the closed one's memory was passed on.
   @inline(__always)
-  static func ask(_ handle: OpaquePointer?, _ question: (Answers, _ isOpen: () -> Bool) -> Bool) -> Bool {
+  static func ask<Answer>(
+    _ handle: OpaquePointer?, _ question: (Answers, _ isOpen: () -> Bool) -> Answer
+  ) -> Answer? {
     let bits = bits(handle)
     guard bits != 0, let slot = slot(at: bits), slot.pointee.handle.load(ordering: .acquiring) == bits,
       let answers = Answers(address: slot.pointee.answers.load(ordering: .relaxed))
-    else { return false }
+    else { return nil }
     return question(answers) { slot.pointee.handle.load(ordering: .relaxed) == bits }
   }
 

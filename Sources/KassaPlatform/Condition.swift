@@ -30,11 +30,11 @@ final class Condition<Value>: @unchecked Sendable {
 
   func broadcast() { pthread_cond_broadcast(condition) }
 
-  /// Sleeps until the value is as wanted, or that monotonic time has passed.
-  func wait(until nanoseconds: Int64, _ isWanted: (Value) -> Bool) {
+  /// Sleeps until the value is as wanted, or that monotonic time has passed. `isWanted` may take what it finds.
+  func wait(until nanoseconds: Int64, _ isWanted: (inout Value) -> Bool) {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    while !isWanted(value) {
+    while !isWanted(&value) {
       if nanoseconds == .max {
         pthread_cond_wait(condition, mutex)
       } else if !kassa_condition_wait_until(condition, mutex, nanoseconds) {

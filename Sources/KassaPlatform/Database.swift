@@ -5,6 +5,10 @@ import Glibc
 public struct DatabaseError: Error, CustomStringConvertible {
   public let code: Int32
   public let message: String
+  public init(code: Int32, message: String) {
+    self.code = code
+    self.message = message
+  }
   public var isBusy: Bool { code & 0xFF == SQLITE_BUSY }
   public var isFull: Bool { code & 0xFF == SQLITE_FULL }
   public var isCorrupt: Bool { code & 0xFF == SQLITE_CORRUPT || code & 0xFF == SQLITE_NOTADB }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// Why a part of the platform cannot be had: what was tried, and the system's word for it.
 public struct PlatformError: Error, CustomStringConvertible {
@@ -43,14 +44,19 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   private struct Shared {
     var jobs: [Job] = []
-    /// A job waits, and the loop has been or need not be woken.
+    /// A job waits, and the loop has been woken for it.
     var isWoken = false
     var isStopped = false
+    /// The loop is gone: nothing runs any more, and its descriptors may belong to somebody else.
+    var isClosed = false
   }
 
   private struct Waiting {
     /// In host mode, the thread that turns the loop now.
     var isTurning = false
+    /// Threads in `sync` that want the turn next, before any that only waits.
+    var impatient = 0
+    var isFree: Bool { !isTurning && impatient == 0 }
     /// Grows whenever somebody who waits should look again.
     var round: UInt64 = 0
   }
@@ -61,6 +67,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private let wake: Int32
   private let timer: Int32
   private let shared = Locked(Shared())
+  /// Threads that are about to write to `wake`.
+  private let wakers = Atomic(0)
   private let waiters = Condition(Waiting())
   private var thread = pthread_t()
 
@@ -69,6 +77,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private var armed: Int64 = 0
   private var watched: [Int32: @Sendable (Readiness) -> Void] = [:]
   private var cleanups: [() -> Void] = []
+  private var residents: [ObjectIdentifier: AnyObject] = [:]
 
   public init(mode: Mode) throws(PlatformError) {
     self.mode = mode
@@ -102,22 +111,44 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     for descriptor in [descriptor, wake, timer] where descriptor >= 0 { close(descriptor) }
   }
 
-  /// Ends the loop: in library mode its thread is joined. What was put into it is dropped. Never called on the loop
-  /// itself in library mode.
+  /// Ends the loop after what was put into it before: in library mode its thread is joined, or, where that thread
+  /// itself is the caller, it ends by itself after its round. What is put in later is dropped.
   public func stop() {
     shared.with { $0.isStopped = true }
-    if mode == .library {
-      kassa_eventfd_write(wake)
-      pthread_join(thread, nil)
+    guard mode == .library else { return finish() }
+    kassa_eventfd_write(wake)
+    if isCurrent { pthread_detach(thread) } else { pthread_join(thread, nil) }
+  }
+
+  private func finish() {
+    asCurrent {
+      runJobs()
+      for cleanup in cleanups { cleanup() }
+      runJobs()
     }
-    for cleanup in cleanups { cleanup() }
-    (cleanups, watched, timers) = ([], [:], TimerHeap())
-    shared.with { $0.jobs = [] }
+    (cleanups, residents, watched, timers) = ([], [:], [:], TimerHeap())
+    // Released outside the lock: what the jobs hold may want to put something in.
+    let dropped = shared.with { shared -> [Job] in
+      shared.isClosed = true
+      defer { shared.jobs = [] }
+      return shared.jobs
+    }
+    _ = dropped
+    while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
     closeDescriptors()
   }
 
-  /// Something that lives as long as the loop, such as a connection pool, ends with it.
+  /// Something that lives as long as the loop, such as a connection pool, ends with it. On the loop only.
   func atStop(_ cleanup: @escaping () -> Void) { cleanups.append(cleanup) }
+
+  /// The one object of its kind in this loop, made on first use and kept until the loop stops. On the loop only.
+  func resident<Kind: AnyObject, Failure: Error>(_ make: () throws(Failure) -> Kind) throws(Failure) -> Kind {
+    let key = ObjectIdentifier(Kind.self)
+    if let resident = residents[key] as? Kind { return resident }
+    let resident = try make()
+    residents[key] = resident
+    return resident
+  }
 
   // MARK: Jobs
 
@@ -129,12 +160,16 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private func put(_ job: Job) {
     // Whoever runs the jobs looks for new ones before it sleeps.
     let needsWake = shared.with { shared -> Bool in
+      guard !shared.isClosed else { return false }
       shared.jobs.append(job)
       guard !shared.isWoken, !isCurrent else { return false }
       shared.isWoken = true
+      wakers.add(1, ordering: .relaxed)
       return true
     }
-    if needsWake { kassa_eventfd_write(wake) }
+    guard needsWake else { return }
+    kassa_eventfd_write(wake)
+    wakers.subtract(1, ordering: .releasing)
   }
 
   /// Starts an async function on the loop; everything that it calls without an actor of its own stays there.
@@ -151,6 +186,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public func checkIsolated() { precondition(isCurrent, "not on the loop of this client") }
   public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
+  @discardableResult
   private func runJobs() -> Bool {
     var ran = false
     while true {
@@ -174,19 +210,33 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   private func runUntilStopped() {
     while !shared.with({ $0.isStopped }) { turn(timeoutMilliseconds: -1) }
+    finish()
   }
 
   /// One round: sleeps until work is due, and does it. Returns whether there was any.
   @discardableResult
   private func turn(timeoutMilliseconds: Int32) -> Bool {
+    asCurrent {
+      var didWork = pollDescriptors(timeoutMilliseconds: timeoutMilliseconds)
+      didWork = fireTimers() || didWork
+      didWork = runJobs() || didWork
+      // Last, so that the descriptor tells a host about every timer that there is now.
+      armTimer()
+      return didWork
+    }
+  }
+
+  /// Runs the body as the one who turns the loop. In host mode, where the thread takes signals, no connection that
+  /// breaks may raise SIGPIPE.
+  private func asCurrent<Value>(_ body: () -> Value) -> Value {
     let before = kassa_current_loop()
     kassa_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
-    defer { kassa_set_current_loop(before) }
-    var didWork = runJobs()
-    armTimer()
-    didWork = pollDescriptors(timeoutMilliseconds: didWork ? 0 : timeoutMilliseconds) || didWork
-    didWork = fireTimers() || didWork
-    return runJobs() || didWork
+    let blocksSIGPIPE = mode == .host && kassa_block_sigpipe()
+    defer {
+      if blocksSIGPIPE { kassa_unblock_sigpipe() }
+      kassa_set_current_loop(before)
+    }
+    return body()
   }
 
   private func pollDescriptors(timeoutMilliseconds: Int32) -> Bool {
@@ -197,8 +247,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         var event = event
         let ready = kassa_epoll_event_descriptor(&event)
         if ready == wake {
-          shared.with { $0.isWoken = false }
+          // In this order: whoever puts a job in between needs no wake, since the jobs run after this.
           kassa_eventfd_read(wake)
+          shared.with { $0.isWoken = false }
         } else if ready == timer {
           kassa_timerfd_read(timer)
           armed = 0
@@ -222,8 +273,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public func cancel(_ timer: TimerID) { timers.remove(timer) }
 
   private func armTimer() {
-    let next = max(1, timers.next ?? 0)
-    let wanted = timers.next == nil ? 0 : next
+    // 0 disarms.
+    let wanted = timers.next.map { max(1, $0) } ?? 0
     guard wanted != armed else { return }
     armed = wanted
     kassa_timerfd_set(timer, wanted)
@@ -262,34 +313,51 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   // MARK: Waiting, from any thread
 
   /// Waits until `done` says so; -1 waits without end, 0 looks once. Any number of threads may wait at once. In host
-  /// mode one of them turns the loop meanwhile.
+  /// mode one of them turns the loop meanwhile, and a look turns it once, even if there is nothing to wait for.
+  ///
+  /// `done` may take what it finds: once it has said yes it is not asked again.
   public func wait(timeoutMilliseconds: Int32, until done: () -> Bool) -> Bool {
     let deadline =
       timeoutMilliseconds < 0 ? Int64.max : kassa_monotonic_nanoseconds() + Int64(timeoutMilliseconds) * 1_000_000
-    var hasTurned = false
+    let turns = mode == .host && !isCurrent
+    var mustTurn = turns && timeoutMilliseconds == 0
+    var isDone = false
     while true {
       let round = waiters.with { $0.round }
-      if done() && (mode == .library || hasTurned || isCurrent || timeoutMilliseconds != 0) { return true }
-      let left = deadline == .max ? Int64.max : deadline - kassa_monotonic_nanoseconds()
-      let isOver = left <= 0 && (hasTurned || mode == .library)
-      if isOver { return done() }
-      if mode == .host, !isCurrent, beginTurn() {
-        // A due timer, or an answer, may be what is waited for: look again after every turn that did something.
-        let milliseconds = left == .max ? -1 : Int32(clamping: max(0, (left + 999_999) / 1_000_000))
-        turn(timeoutMilliseconds: done() ? 0 : milliseconds)
+      isDone = isDone || done()
+      if isDone, !mustTurn { return true }
+      let left = isDone ? 0 : deadline == .max ? .max : deadline - kassa_monotonic_nanoseconds()
+      if left <= 0, !mustTurn { return false }
+      if turns, beginTurn(after: round) {
+        turn(timeoutMilliseconds: left == .max ? -1 : Int32(clamping: max(0, (left + 999_999) / 1_000_000)))
         endTurn()
-        hasTurned = true
       } else {
-        hasTurned = true
-        waiters.wait(until: deadline) { $0.round != round || (mode == .host && !$0.isTurning && !isCurrent) }
+        waiters.wait(until: deadline) { $0.round != round || (turns && $0.isFree) }
       }
+      mustTurn = false
     }
   }
 
-  private func beginTurn() -> Bool {
+  /// Takes the turn, if nobody has it and nothing has happened since that round.
+  private func beginTurn(after round: UInt64) -> Bool {
     waiters.with { waiting in
+      guard waiting.isFree, waiting.round == round else { return false }
+      waiting.isTurning = true
+      return true
+    }
+  }
+
+  /// Takes the turn as soon as whoever has it ends a round.
+  private func insistOnTurn() {
+    let isTaken = waiters.with { waiting -> Bool in
+      waiting.impatient += 1
+      return waiting.isTurning
+    }
+    if isTaken { interrupt() }
+    waiters.wait(until: .max) { waiting in
       guard !waiting.isTurning else { return false }
       waiting.isTurning = true
+      waiting.impatient -= 1
       return true
     }
   }
@@ -307,33 +375,36 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     waiters.with { $0.round &+= 1 }
     waiters.broadcast()
     // In host mode the one who turns may sleep in epoll.
-    if mode == .host, !isCurrent { post {} }
+    if mode == .host, !isCurrent { interrupt() }
   }
+
+  /// Ends the sleep of whoever turns the loop.
+  private func interrupt() { post {} }
 
   /// Runs the body on the loop, or in its place, and returns when it has run.
   public func sync<Value>(_ body: () -> Value) -> Value {
     if isCurrent { return body() }
-    if mode == .host {
-      while !beginTurn() {
-        post {}
-        waiters.wait(until: .max) { !$0.isTurning }
-      }
-      let before = kassa_current_loop()
-      kassa_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
-      defer {
-        kassa_set_current_loop(before)
-        endTurn()
-        // What the body put in is for the next turn.
-        if shared.with({ !$0.jobs.isEmpty && !$0.isWoken }) { post {} }
-      }
+    return mode == .host ? inTurn(body) : onThread(body)
+  }
+
+  private func inTurn<Value>(_ body: () -> Value) -> Value {
+    insistOnTurn()
+    let value = asCurrent {
+      defer { armTimer() }
       return body()
     }
-    return withoutActuallyEscaping(body) { body in
+    endTurn()
+    // What the body put in is for the next turn.
+    if shared.with({ !$0.jobs.isEmpty && !$0.isWoken }) { interrupt() }
+    return value
+  }
+
+  private func onThread<Value>(_ body: () -> Value) -> Value {
+    withoutActuallyEscaping(body) { body in
       let slot = Slot(body)
-      post { [waiters] in
+      post {
         slot.run()
-        waiters.with { $0.round &+= 1 }
-        waiters.broadcast()
+        self.wakeWaiters()
       }
       while true {
         let round = waiters.with { $0.round }
@@ -345,13 +416,20 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// Carries a body to the loop and its value back; the caller waits meanwhile.
   private final class Slot<Value>: @unchecked Sendable {
-    private let body: () -> Value
+    private var body: (() -> Value)?
     private let result = Locked<Value?>(nil)
     init(_ body: @escaping () -> Value) { self.body = body }
     var value: Value? { result.with { $0 } }
+
     func run() {
-      let value = body()
+      let value = call()
       result.with { $0 = value }
+    }
+
+    /// Lets go of the body, which the caller owns, before the caller can see that it has run.
+    private func call() -> Value? {
+      defer { body = nil }
+      return body?()
     }
   }
 }

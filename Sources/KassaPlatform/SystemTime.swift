@@ -1,33 +1,73 @@
 import CLinux
 import KassaCore
+import Synchronization
 
-/// The machine's clocks.
-public struct SystemTime: TimeSource {
+/// The machine's clocks, and how far simulated time is ahead of them. Whoever sleeps is woken by the loop.
+public final class SystemTime: TimeSource, @unchecked Sendable {
+  /// How far simulated time can be moved in all: a hundred years, far from where numbers end.
+  private static let farthest: Int64 = 36_525 * 86_400 * 1_000_000_000
+
   private let loop: EventLoop
+  private let ahead = Atomic<Int64>(0)
+  /// Touched on the loop only.
+  private var sleepers: [ObjectIdentifier: Sleeper] = [:]
+
   public init(loop: EventLoop) { self.loop = loop }
 
-  public var wallMilliseconds: Int64 { kassa_wall_milliseconds() }
-  public var bootNanoseconds: Int64 { kassa_boot_nanoseconds() }
+  private var aheadNanoseconds: Int64 { ahead.load(ordering: .relaxed) }
+
+  public var wallMilliseconds: Int64 { kassa_wall_milliseconds() + aheadNanoseconds / 1_000_000 }
+  public var bootNanoseconds: Int64 { kassa_boot_nanoseconds() + aheadNanoseconds }
+
+  /// Time was never moved, so these are the clocks that everybody else in the machine sees.
+  public var isReal: Bool { aheadNanoseconds == 0 }
+
+  /// Moves both clocks forward, for the simulated store and the sandbox. Whoever sleeps past the new time sleeps less
+  /// long; whoever is due by it wakes now, in the order of the deadlines. Time does not run backwards: nothing happens
+  /// for a number that is not positive.
+  public func advance(milliseconds: Int64) {
+    let step = max(0, milliseconds).multiplied(by: 1_000_000)
+    var (isMoved, before) = (false, aheadNanoseconds)
+    while !isMoved {
+      let after = min(before.adding(step), Self.farthest)
+      (isMoved, before) = ahead.compareExchange(expected: before, desired: after, ordering: .relaxed)
+    }
+    loop.post {
+      for sleeper in self.sleepers.values {
+        self.disarm(sleeper)
+        self.arm(sleeper)
+      }
+    }
+  }
 
   public func sleep(milliseconds: Int64) async throws(CancellationError) {
-    let time = bootNanoseconds.adding(milliseconds.multiplied(by: 1_000_000))
-    let sleeper = Sleeper()
+    let sleeper = Sleeper(deadline: bootNanoseconds.adding(milliseconds.multiplied(by: 1_000_000)))
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         sleeper.start(continuation)
-        loop.post { [loop] in
+        loop.post {
           // A task that was cancelled before its timer existed needs none.
-          guard sleeper.isAsleep else { return }
-          sleeper.timer = loop.timer(atBootNanoseconds: time) { sleeper.wake() }
+          if sleeper.isAsleep { self.arm(sleeper) }
         }
       }
     } onCancel: {
       sleeper.wake()
-      loop.post { [loop] in
-        if let timer = sleeper.timer { loop.cancel(timer) }
-      }
+      loop.post { self.disarm(sleeper) }
     }
     if Task.isCancelled { throw CancellationError() }
+  }
+
+  private func arm(_ sleeper: Sleeper) {
+    sleepers[ObjectIdentifier(sleeper)] = sleeper
+    sleeper.timer = loop.timer(atBootNanoseconds: sleeper.deadline.adding(-aheadNanoseconds)) {
+      self.disarm(sleeper)
+      sleeper.wake()
+    }
+  }
+
+  private func disarm(_ sleeper: Sleeper) {
+    guard let timer = sleepers.removeValue(forKey: ObjectIdentifier(sleeper))?.timer else { return }
+    loop.cancel(timer)
   }
 }
 
@@ -35,8 +75,12 @@ public struct SystemTime: TimeSource {
 final class Sleeper: @unchecked Sendable {
   private enum State { case waiting, asleep(CheckedContinuation<Void, Never>), awake }
   private let state = Locked(State.waiting)
-  /// Used on the loop only.
+  /// When to wake, by the boot clock of whoever is slept by.
+  let deadline: Int64
+  /// Touched on the loop only.
   var timer: TimerID?
+
+  init(deadline: Int64) { self.deadline = deadline }
 
   func start(_ continuation: CheckedContinuation<Void, Never>) {
     let isAwake = state.with { state -> Bool in
@@ -68,59 +112,5 @@ extension Int64 {
   func multiplied(by factor: Int64) -> Int64 {
     let product = multipliedReportingOverflow(by: factor)
     return product.overflow ? .max : product.partialValue
-  }
-}
-
-/// Clocks that stand still until a test moves them. Whoever sleeps wakes in the order of the deadlines.
-public final class ManualTime: TimeSource {
-  private struct State {
-    var wall: Int64
-    var boot: Int64
-    var sleepers: [(deadline: Int64, sleeper: Sleeper)] = []
-  }
-  private let state: Locked<State>
-
-  public init(wallMilliseconds: Int64, bootNanoseconds: Int64 = 1_000_000_000) {
-    state = Locked(State(wall: wallMilliseconds, boot: bootNanoseconds))
-  }
-
-  public var wallMilliseconds: Int64 { state.with { $0.wall } }
-  public var bootNanoseconds: Int64 { state.with { $0.boot } }
-  /// How many tasks sleep.
-  public var sleeperCount: Int { state.with { $0.sleepers.count } }
-
-  /// Sets the wall clock alone, as a user does.
-  public func setWall(milliseconds: Int64) { state.with { $0.wall = milliseconds } }
-
-  /// Lets time pass on both clocks.
-  public func advance(milliseconds: Int64) {
-    let due = state.with { state -> [Sleeper] in
-      state.wall += milliseconds
-      state.boot += milliseconds * 1_000_000
-      let due = state.sleepers.filter { $0.deadline <= state.boot }.sorted { $0.deadline < $1.deadline }
-      state.sleepers.removeAll { $0.deadline <= state.boot }
-      return due.map(\.sleeper)
-    }
-    for sleeper in due { sleeper.wake() }
-  }
-
-  public func sleep(milliseconds: Int64) async throws(CancellationError) {
-    let sleeper = Sleeper()
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        sleeper.start(continuation)
-        let isDue = state.with { state -> Bool in
-          let deadline = state.boot.adding(milliseconds.multiplied(by: 1_000_000))
-          guard deadline > state.boot else { return true }
-          state.sleepers.append((deadline, sleeper))
-          return false
-        }
-        if isDue { sleeper.wake() }
-      }
-    } onCancel: {
-      sleeper.wake()
-      state.with { state in state.sleepers.removeAll { $0.sleeper === sleeper } }
-    }
-    if Task.isCancelled { throw CancellationError() }
   }
 }

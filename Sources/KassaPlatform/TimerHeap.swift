@@ -24,11 +24,20 @@ struct TimerHeap {
     return id
   }
 
-  /// The entry stays until it comes to the top; without its action it is nothing.
+  /// The entry stays until it comes to the top, or until most are dead; without its action it is nothing.
   mutating func remove(_ id: TimerID) {
     guard actions.removeValue(forKey: id) != nil else { return }
-    dropDead()
+    if entries.count > 2 * actions.count + 64 {
+      entries.removeAll { actions[$0.id] == nil }
+      // What is sorted is a heap.
+      entries.sort { $0.isBefore($1) }
+    } else {
+      dropDead()
+    }
   }
+
+  /// How many timers there are, and how many entries are kept for them.
+  var count: (live: Int, kept: Int) { (actions.count, entries.count) }
 
   /// When the first timer is due.
   var next: Int64? { entries.first?.time }

@@ -49,6 +49,21 @@ import Testing
     }
   }
 
+  @Test func ofProductsThatMayNotBeAskedForNothingIsKnown() {
+    table.setClock(.standing(bootNanoseconds: 100))
+    let known: Set = ["prod_a", "prod_b", "prod_c"]
+    table.publish(
+      [grant("prod_a"), grant("prod_b", .at(bootNanoseconds: 200))], subscription: nil, known: known)
+    func access() -> [Answers.Access] {
+      ["prod_a", "prod_b", "prod_c", "prod_d"].map { (product: String) in answers.access(product) }
+    }
+    #expect(access() == [.granted, .granted, .notGranted, .unknown])
+    table.setClock(.standing(bootNanoseconds: 200))
+    #expect(access() == [.granted, .notGranted, .notGranted, .unknown])
+    table.publish([grant("prod_a")], subscription: nil)
+    #expect(access() == [.granted, .notGranted, .notGranted, .notGranted])
+  }
+
   @Test func ofTwoGrantsOfAProductTheLaterEndCounts() {
     table.setClock(.standing(bootNanoseconds: 100))
     for ends in [

@@ -121,9 +121,9 @@ private final class Client: Sendable {
       // That the memory was passed on is what makes this a test.
       #expect(client.table.answers.address == answers.address)
       #expect(answers.hasAccess("prod_new"))
-      return answers.hasAccess("prod_new", isOpen: isOpen)
+      return answers.access("prod_new", isOpen: isOpen)
     }
-    #expect(!answer)
+    #expect(answer == .notGranted)
     #expect(ClientHandles.hasAccess(OpaquePointer(bitPattern: next.value), "prod_new"))
     #expect(ClientHandles.remove(OpaquePointer(bitPattern: next.value)) != nil)
   }
@@ -192,6 +192,12 @@ private final class Client: Sendable {
     }
     isDone.value = 1
     busy.join()
+  }
+}
+
+extension ClientHandles {
+  fileprivate static func hasAccess(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Bool {
+    access(handle, product) == .granted
   }
 }
 

@@ -59,7 +59,7 @@ public final class WhopBackend: Backend {
     }
     var scanned = 0
     if let user = identity.appUserID {
-      let scan = try await self.scan(filter: (WhopConstants.Metadata.appUserID, user), query: [])
+      let scan = try await self.scan(filter: (WhopConstants.Metadata.appUserID, user.text), query: [])
       keep(scan.rows)
       scanned += scan.rows.count
       if scan.isUnfiltered { return listing(order.compactMap { found[$0] }, scanned) }
@@ -88,7 +88,7 @@ public final class WhopBackend: Backend {
     if sendsMetadataFilter {
       do throws(KassaError) {
         let rows = try await list(query + [("metadata[\(filter.key)]", filter.value)])
-        return (rows, rows.contains { metadata(filter.key, of: $0) != filter.value })
+        return (rows, rows.contains { !metadata(filter.key, of: $0).utf8.elementsEqual(filter.value.utf8) })
       } catch {
         guard error.status == 400 || error.status == 422 else { throw error }
         sendsMetadataFilter = false
@@ -97,11 +97,11 @@ public final class WhopBackend: Backend {
     return (try await list(query), true)
   }
 
-  private func metadata(_ key: String, of membership: Membership) -> String? {
+  private func metadata(_ key: String, of membership: Membership) -> String {
     switch key {
-    case WhopConstants.Metadata.appUserID: membership.appUserID
-    case WhopConstants.Metadata.nonce: membership.nonce
-    default: membership.deviceID
+    case WhopConstants.Metadata.appUserID: membership.appUserID?.text ?? ""
+    case WhopConstants.Metadata.nonce: membership.nonce ?? ""
+    default: membership.deviceID ?? ""
     }
   }
 
@@ -140,11 +140,11 @@ public final class WhopBackend: Backend {
     return rows.filter { $0.buyerID == buyerID && $0.deviceID != nil && $0.appUserID == nil }
   }
 
-  public func claim(_ membership: Membership, for appUserID: String) async throws(KassaError) -> Membership {
+  public func claim(_ membership: Membership, for appUserID: AppUserID) async throws(KassaError) -> Membership {
     // With the pinned version a PATCH merges the metadata; the seller's own keys stay.
     let body: JSON = [
       "metadata": .object([
-        (WhopConstants.Metadata.appUserID, JSON(appUserID)),
+        (WhopConstants.Metadata.appUserID, JSON(appUserID.text)),
         (WhopConstants.Metadata.claimedAt, JSON(Timestamp.iso8601(now()))),
       ])
     ]
@@ -173,7 +173,7 @@ public final class WhopBackend: Backend {
       (WhopConstants.Metadata.nonce, JSON(attempt.nonce)),
       (WhopConstants.Metadata.source, JSON(source)),
     ]
-    if let user = attempt.identity.appUserID { metadata.append((WhopConstants.Metadata.appUserID, JSON(user))) }
+    if let user = attempt.identity.appUserID { metadata.append((WhopConstants.Metadata.appUserID, JSON(user.text))) }
     var body: [(String, JSON)] = [
       ("account_id", JSON(configuration.companyID)), ("plan_id", JSON(attempt.planID)), ("metadata", .object(metadata)),
     ]

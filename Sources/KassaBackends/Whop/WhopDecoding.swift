@@ -51,7 +51,7 @@ enum WhopDecoding {
       manageURL: try row.optionalString("manage_url"),
       receiptID: nil,
       deviceID: metadataText(WhopConstants.Metadata.deviceID),
-      appUserID: metadataText(WhopConstants.Metadata.appUserID),
+      appUserID: metadataText(WhopConstants.Metadata.appUserID).map(AppUserID.init),
       nonce: metadataText(WhopConstants.Metadata.nonce),
       buyerID: buyerID ?? row.json["user"]?["id"]?.string,
       confirmedAt: confirmedAt,

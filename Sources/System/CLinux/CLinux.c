@@ -2,12 +2,16 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -128,6 +132,51 @@ void kassa_unblock_sigpipe(void) {
   while (sigtimedwait(&pipe, NULL, &now) > 0) {
   }
   pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
+}
+
+/* No descriptor from 3 on reaches the program: those of the host need not be close-on-exec. */
+static int add_streams(posix_spawn_file_actions_t *actions) {
+  int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (error == 0) error = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  if (error == 0) error = posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
+  if (error == 0) error = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+  return error;
+}
+
+static int reset_signals(posix_spawnattr_t *attributes) {
+  sigset_t all, none;
+  sigfillset(&all);
+  sigemptyset(&none);
+  int error = posix_spawnattr_setsigdefault(attributes, &all);
+  if (error == 0) error = posix_spawnattr_setsigmask(attributes, &none);
+  if (error == 0) error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  return error;
+}
+
+pid_t kassa_spawn(const char *program, const char *argument) {
+  char *const arguments[] = {(char *)program, (char *)argument, NULL};
+  pid_t child = -1;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  int error = add_streams(&actions);
+  if (error == 0) error = reset_signals(&attributes);
+  if (error == 0) error = posix_spawnp(&child, program, &actions, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  errno = error;
+  return error == 0 ? child : -1;
+}
+
+int kassa_process_descriptor(pid_t child) { return (int)syscall(SYS_pidfd_open, child, 0); }
+
+bool kassa_reap(pid_t child) {
+  pid_t ended;
+  while ((ended = waitpid(child, NULL, WNOHANG)) < 0 && errno == EINTR) {
+  }
+  /* An error means that the host has collected it. */
+  return ended != 0;
 }
 
 const char *kassa_error_name(int number) { return strerrorname_np(number); }

@@ -1,1 +1,4 @@
-#pragma once
+/* Nothing to call: linking this target is its use. */
+#ifndef CDISPATCHSTUB_H
+#define CDISPATCHSTUB_H
+#endif

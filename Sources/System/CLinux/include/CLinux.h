@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/types.h>
 
 #include "Answers.h"
 
@@ -52,6 +53,14 @@ bool kassa_random_bytes(void *bytes, size_t count);
 bool kassa_block_sigpipe(void);
 /* Undoes it, swallowing a SIGPIPE that came meanwhile. */
 void kassa_unblock_sigpipe(void);
+
+/* Starts a program found in PATH with one argument: without a shell, its standard streams at /dev/null, its signals as a
+   new process expects them, and none of our descriptors. Its process id, or -1 with errno. */
+pid_t kassa_spawn(const char *program, const char *argument);
+/* A descriptor that becomes readable when the child ends; -1 where the kernel has none (before 5.3). */
+int kassa_process_descriptor(pid_t child);
+/* Collects that child and no other; false while it runs. */
+bool kassa_reap(pid_t child);
 
 /* "ENOSPC" and so on; static, NULL for a number that is none. */
 const char *kassa_error_name(int number);

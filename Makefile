@@ -1,0 +1,88 @@
+# Kassa's commands; `make` lists them. Paths are relative throughout, so the repository may lie anywhere.
+
+VERSION   := 0.1.0
+SOVERSION := 1
+PREFIX    ?= /usr/local
+LIBDIR    ?= $(PREFIX)/lib
+
+SWIFT  ?= swift
+PYTHON := .venv/bin/python
+
+LIBRARY := build/libkassa.so.$(VERSION)
+
+# Each set of flags has its own scratch path, or they would evict each other's products. Only the library is linked
+# with LIBRARY_FLAGS; they do not change what is compiled, so the sandbox shares its objects.
+RELEASE       := --disable-local-rpath -c release --scratch-path .build/release-static \
+                 -Xswiftc -static-stdlib -Xswiftc -use-ld=lld -Xlinker --icf=all
+LIBRARY_FLAGS := -Xlinker -soname=libkassa.so.$(SOVERSION) -Xlinker --version-script=Sources/Kassa/kassa.map \
+                 -Xlinker -z -Xlinker nodelete
+
+.PHONY: help demo check build install uninstall wheel sanitize bench lint format clean setup-build setup-check
+
+help:  ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: build  ## Build the library and run a C and a Python program on the sandbox, online and offline
+	scripts/demo.sh
+
+check: setup-check lint build  ## Pass all tests
+	$(SWIFT) test
+	Tests/C/run.sh
+	Tests/Packaging/run.sh
+	$(PYTHON) -m pytest -q Tests/Python
+	$(PYTHON) Tests/check_scenarios.py
+	@echo "All checks passed."
+
+build: setup-build  ## Build build/libkassa.so (stripped, debug information beside it) and build/kassa-sandbox
+	$(SWIFT) build $(RELEASE) $(LIBRARY_FLAGS) --product kassa
+	$(SWIFT) build $(RELEASE) --product kassa-sandbox
+	scripts/stage.sh .build/release-static/release $(VERSION) $(SOVERSION)
+
+install: | $(LIBRARY)  ## Install library, header, pkg-config and CMake files, sandbox: PREFIX= DESTDIR= LIBDIR=
+	install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/kassa" \
+	  "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/bin"
+	install -m 644 Include/kassa.h "$(DESTDIR)$(PREFIX)/include/"
+	install -m 755 $(LIBRARY) "$(DESTDIR)$(LIBDIR)/"
+	ln -sf libkassa.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/libkassa.so.$(SOVERSION)"
+	ln -sf libkassa.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)/libkassa.so"
+	install -m 755 build/kassa-sandbox "$(DESTDIR)$(PREFIX)/bin/"
+	$(call fill_in,kassa.pc,$(LIBDIR)/pkgconfig)
+	$(call fill_in,kassaConfig.cmake,$(LIBDIR)/cmake/kassa)
+	$(call fill_in,kassaConfigVersion.cmake,$(LIBDIR)/cmake/kassa)
+
+fill_in = sed -e 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' \
+  packaging/$(1).in > "$(DESTDIR)$(2)/$(1)"
+
+uninstall:  ## Remove what install put there: PREFIX= DESTDIR= LIBDIR=
+	rm -f "$(DESTDIR)$(LIBDIR)"/libkassa.so* "$(DESTDIR)$(LIBDIR)/pkgconfig/kassa.pc" \
+	  "$(DESTDIR)$(PREFIX)/include/kassa.h" "$(DESTDIR)$(PREFIX)/bin/kassa-sandbox"
+	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/kassa"
+
+wheel: setup-check build  ## Build the Python wheel into dist/
+	$(PYTHON) bindings/python/build_wheel.py
+
+sanitize: setup-check  ## Run the Swift and C tests under the address and the thread sanitizer
+	scripts/sanitize.sh address
+	scripts/sanitize.sh thread
+
+bench: setup-check build  ## Measure the six figures of the project against their yardsticks
+	Tests/Benchmarks/run.sh
+
+lint: setup-check  ## Check style, types and forbidden calls
+	scripts/lint.sh
+
+format: setup-check  ## Format Swift and Python in place
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+	$(PYTHON) -m ruff format bindings examples Tests
+
+clean:  ## Remove everything that was built
+	rm -rf .build build dist
+
+setup-build:
+	@scripts/setup.sh build
+
+setup-check:
+	@scripts/setup.sh check
+
+$(LIBRARY):
+	$(MAKE) build

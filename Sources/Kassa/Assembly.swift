@@ -1,0 +1,106 @@
+import KassaBackends
+import KassaClient
+import KassaCore
+import KassaJSON
+import KassaPlatform
+import KassaSandbox
+
+/// The one place that names vendors: builds the parts of a client from its configuration.
+@Sendable
+func assemble(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
+  guard configuration.backendKind == "whop" else {
+    throw KassaError(
+      .invalidConfiguration, "backend.kind must be \"whop\" (got \"\(configuration.backendKind.quoted)\")")
+  }
+  return try whop(configuration, surroundings)
+}
+
+private func whop(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
+  let whop = try WhopConfiguration(configuration.backend)
+  let sandbox = whop.isEmbedded ? try embedded(whop, surroundings) : nil
+  let backend = WhopBackend(
+    whop, transport: transport(sandbox, surroundings), tokens: tokens(whop, surroundings), time: surroundings.time,
+    random: surroundings.random, source: "kassa/\(version)", now: surroundings.now,
+    serverTime: surroundings.serverTime)
+  return Setup(
+    scope: "whop \(whop.companyID) \(whop.baseURL)",
+    backend: backend,
+    presenter: try presenter(configuration, sandbox, surroundings),
+    productIDs: whop.productIDs.map(Set.init),
+    isSandbox: sandbox != nil,
+    // Without a store nothing else could sell, so the web checkout may be used everywhere.
+    supportsExternalPurchases: true,
+    priceText: priceText(locale: configuration.locale ?? ProcessEnvironment.locale),
+    simulate: simulation(sandbox))
+}
+
+private func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {
+  let transport: any HTTPTransport
+  if let sandbox {
+    transport = EmbeddedTransport(sandbox, time: surroundings.time)
+  } else {
+    transport = CurlTransport(loop: surroundings.loop)
+  }
+  return LoggingTransport(transport, log: surroundings.log, time: surroundings.time)
+}
+
+private func tokens(_ whop: WhopConfiguration, _ surroundings: Surroundings) -> (any AccessTokenSource)? {
+  guard case .host = whop.credential else { return nil }
+  return surroundings.tokens(companyID: whop.companyID)
+}
+
+private func priceText(locale: String) -> @Sendable (Decimal, String, Int?) -> String {
+  { amount, currency, digits in
+    PriceText.format(amount, currency: currency.uppercased(), locale: locale, fractionDigits: digits)
+  }
+}
+
+private func simulation(_ sandbox: Sandbox?) -> ((JSON) throws(KassaError) -> JSON)? {
+  guard let sandbox else { return nil }
+  return { action throws(KassaError) in try sandbox.perform(action) }
+}
+
+/// The sandbox in this process. Its state lies beside the client's, so that a restart finds it.
+private func embedded(_ whop: WhopConfiguration, _ surroundings: Surroundings) throws(KassaError) -> Sandbox {
+  let path = surroundings.storage == ":memory:" ? ":memory:" : "\(surroundings.storage)/sandbox.db"
+  return try Sandbox(
+    catalogue: try catalogue(whop.catalogue), path: path, time: surroundings.time, random: surroundings.random)
+}
+
+/// The catalogue itself, or the file that a path names; nil for the built-in one.
+private func catalogue(_ value: JSON?) throws(KassaError) -> JSON? {
+  guard let path = value?.string else { return value }
+  guard let bytes = readFile(path, limit: 16 << 20) else {
+    throw KassaError(.invalidConfiguration, "backend.catalogue: the file \"\(path.quoted)\" cannot be read")
+  }
+  do throws(JSONSyntaxError) { return try JSON.parse(bytes) } catch {
+    throw KassaError(
+      .invalidConfiguration,
+      "backend.catalogue: \"\(path.quoted)\" is not JSON: \(error.message), line \(error.line), column \(error.column)")
+  }
+}
+
+private func presenter(
+  _ configuration: Configuration, _ sandbox: Sandbox?, _ surroundings: Surroundings
+) throws(KassaError) -> any CheckoutPresenter {
+  switch configuration.presenter {
+  case .host: return surroundings.hostPresenter(returnURL: configuration.returnURL)
+  case .browser:
+    let loop = surroundings.loop
+    return BrowserPresenter(
+      loop: loop, time: surroundings.time, random: surroundings.random,
+      timeoutSeconds: configuration.checkoutTimeoutSeconds, returnURL: configuration.returnURL,
+      open: { Browser.open($0, on: loop) }, page: sandbox.map { page(of: $0, surroundings.time) })
+  case .simulated:
+    guard let sandbox else {
+      throw KassaError(
+        .invalidConfiguration, "checkout.presenter \"simulated\" needs the sandbox in this process: \"base_url\":\"embedded:\"")
+    }
+    return SimulatedPresenter(sandbox, card: configuration.card)
+  }
+}
+
+/// The sandbox's checkout page, for a browser.
+private func page(of sandbox: Sandbox, _ time: any TimeSource) -> @Sendable (HTTPRequest) async -> HTTPServerAnswer {
+  { request in await sandbox.answer(request).served(by: time) }
+}

@@ -1,0 +1,57 @@
+import CJansson
+import CKassa
+import KassaClient
+import KassaJSON
+
+@_cdecl("kassa_configure") @implementation
+public func kassa_configure(_ handle: OpaquePointer?, _ config: UnsafePointer<json_t>?) -> kassa_op {
+  guard let client = client(handle), let config = object(config) else { return 0 }
+  return client.configure(config)
+}
+
+@_cdecl("kassa_refresh_plans") @implementation
+public func kassa_refresh_plans(_ handle: OpaquePointer?) -> kassa_op { client(handle)?.refreshPlans() ?? 0 }
+
+@_cdecl("kassa_purchase") @implementation
+public func kassa_purchase(
+  _ handle: OpaquePointer?, _ planID: UnsafePointer<CChar>?, _ options: UnsafePointer<json_t>?
+) -> kassa_op {
+  guard let client = client(handle), let planID = text(planID), let options = optionalObject(options) else { return 0 }
+  return client.purchase(planID, options)
+}
+
+@_cdecl("kassa_log_in") @implementation
+public func kassa_log_in(
+  _ handle: OpaquePointer?, _ appUserID: UnsafePointer<CChar>?, _ attributes: UnsafePointer<json_t>?
+) -> kassa_op {
+  guard let client = client(handle), let appUserID = text(appUserID), optionalObject(attributes) != nil else {
+    return 0
+  }
+  return client.logIn(appUserID)
+}
+
+@_cdecl("kassa_log_out") @implementation
+public func kassa_log_out(_ handle: OpaquePointer?) { client(handle)?.logOut() }
+
+@_cdecl("kassa_restore_purchases") @implementation
+public func kassa_restore_purchases(_ handle: OpaquePointer?) -> kassa_op { client(handle)?.restorePurchases() ?? 0 }
+
+@_cdecl("kassa_simulate") @implementation
+public func kassa_simulate(_ handle: OpaquePointer?, _ action: UnsafePointer<json_t>?) -> kassa_op {
+  guard let client = client(handle), let action = object(action) else { return 0 }
+  return client.simulate(action)
+}
+
+@_cdecl("kassa_cancel") @implementation
+public func kassa_cancel(_ handle: OpaquePointer?, _ op: kassa_op) -> Bool { client(handle)?.cancel(op) ?? false }
+
+/// The host's document, copied; nil unless it is an object.
+func object(_ document: UnsafePointer<json_t>?) -> JSON? {
+  guard let json = JSON(copying: document), json.isObject else { return nil }
+  return json
+}
+
+/// The same where NULL stands for an empty object.
+private func optionalObject(_ document: UnsafePointer<json_t>?) -> JSON? {
+  document == nil ? [:] : object(document)
+}

@@ -1,0 +1,345 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// Everything that the queries answer from, behind one lock that is never held for long, and the one place where a
+/// change of it becomes visible: as answers, as a revision, and as an event.
+final class ClientState: Sendable {
+  /// What is known. Rows of the storage's current scope; the rest of the client only ever changes this value.
+  struct Knowledge {
+    var ownership: Ownership
+    var memberships: [String: Membership] = [:]
+    var policy = EntitlementPolicy()
+    var plans: PlanList?
+    var clock: TrustedClock
+    /// When the service last listed everything for this user, or for nobody.
+    var listedAt: [AppUserID?: Int64] = [:]
+    var setup: SetupFacts?
+    var isInitialized = false
+    /// When the service last answered with its own time, on the boot clock.
+    var serverSeenAt: Int64?
+  }
+
+  /// What queries need to know of the configuration.
+  struct SetupFacts {
+    var isSandbox: Bool
+    var supportsExternalPurchases: Bool
+    var offlineDays: Int64
+    var isStrict: Bool
+    var priceText: @Sendable (Decimal, String, Int?) -> String
+  }
+
+  /// Plans are kept as the text of the storage until somebody asks.
+  enum PlanList {
+    case stored(String)
+    case loaded([Plan])
+  }
+
+  private struct Published {
+    var knowledge: Knowledge
+    /// Of every membership known, newest first.
+    var entitlements: [Entitlement] = []
+    var lastAnswers: [Answer] = []
+    var revision: UInt64 = 1
+    /// The next moment at which an answer changes by itself.
+    var nextEnd: Int64?
+    /// The list for `kassa_memberships`, built when first asked for.
+    var memberships: JSON?
+    var plans: JSON?
+    var reportedProducts: Set<String> = []
+  }
+
+  private let published: Locked<Published>
+  private let queue: EventQueue
+  private let time: any TimeSource
+  let answers: AnswerTable
+  /// Called on any thread when the moment of the next change by itself has moved; the time is on the boot clock.
+  let nextEndMoved: @Sendable (Int64?) -> Void
+
+  init(
+    knowledge: Knowledge, queue: EventQueue, time: any TimeSource, answers: AnswerTable,
+    nextEndMoved: @escaping @Sendable (Int64?) -> Void
+  ) {
+    self.queue = queue
+    self.time = time
+    self.answers = answers
+    self.nextEndMoved = nextEndMoved
+    published = Locked(Published(knowledge: knowledge))
+  }
+
+  // MARK: Changing
+
+  /// Changes what is known and publishes it; equal answers make no event.
+  func change<Result>(_ cause: Change.Cause, _ edit: (inout Knowledge) -> Result) -> Result {
+    let boot = time.bootNanoseconds
+    let (result, changes, nextEnd) = published.with { state -> (Result, [Change], Int64?) in
+      let before = state.knowledge
+      let result = edit(&state.knowledge)
+      var changes = publish(&state, cause: cause, boot: boot)
+      func note(_ subject: Change.Subject) {
+        state.revision += 1
+        changes.append(Change(what: subject, revision: state.revision, cause: cause))
+      }
+      if before.ownership.identity != state.knowledge.ownership.identity { note(.identity) }
+      if Self.differ(before.plans, state.knowledge.plans) {
+        state.plans = nil
+        note(.plans)
+      }
+      return (result, changes, state.nextEnd.map(state.knowledge.clock.bootNanoseconds(at:)))
+    }
+    announce(changes)
+    nextEndMoved(nextEnd)
+    return result
+  }
+
+  /// Whether two lists differ; text is only read where it has to be.
+  private static func differ(_ left: PlanList?, _ right: PlanList?) -> Bool {
+    switch (left, right) {
+    case (nil, nil): false
+    case (.stored(let left), .stored(let right)) where left == right: false
+    case (.loaded(let left), .loaded(let right)): left != right
+    case (nil, _), (_, nil): true
+    default: plans(of: left) != plans(of: right)
+    }
+  }
+
+  private func announce(_ changes: [Change]) {
+    for change in changes { queue.put(.changed(what: change.what, stamped(change.document))) }
+  }
+
+  /// Derives all answers anew. Under the lock.
+  private func publish(_ state: inout Published, cause: Change.Cause, boot: Int64) -> [Change] {
+    let knowledge = state.knowledge
+    let now = knowledge.clock.now(bootNanoseconds: boot)
+    let entitlements = knowledge.memberships.values
+      .map { Entitlement($0, ownership: knowledge.ownership, policy: knowledge.policy) }
+      .sorted { ($0.membership.createdAt, $0.membership.id) > ($1.membership.createdAt, $1.membership.id) }
+    let answers = entitlements.filter(\.isVisible).map { Answer($0, at: now) }
+    let isChanged = answers != state.lastAnswers
+    state.entitlements = entitlements
+    state.lastAnswers = answers
+    state.nextEnd = entitlements.compactMap { $0.nextChange(after: now) }.min()
+    publishAnswers(state, now: now)
+    guard isChanged else { return [] }
+    state.memberships = nil
+    state.revision += 1
+    return [Change(what: .entitlements, revision: state.revision, cause: cause)]
+  }
+
+  private func publishAnswers(_ state: Published, now: Int64) {
+    followInjectedClock()
+    let clock = state.knowledge.clock
+    let grants = state.entitlements.filter { $0.isActive(at: now) }.map { entitlement in
+      AnswerTable.Grant(
+        product: entitlement.membership.productID,
+        end: entitlement.endsAt.map { .at(bootNanoseconds: clock.bootNanoseconds(at: $0)) } ?? .never)
+    }
+    let known = state.knowledge.policy.productIDs.map { $0.union(state.reportedProducts) }
+    answers.publish(grants, subscription: grants.map(\.end).max(), known: known)
+  }
+
+  /// What can be seen of an entitlement from outside, apart from when it was last confirmed.
+  private struct Answer: Equatable {
+    var membership: Membership
+    var isActive: Bool
+    var isStale: Bool
+    var isClaimed: Bool
+    var rule: Entitlement.Rule
+
+    init(_ entitlement: Entitlement, at now: Int64) {
+      membership = entitlement.membership
+      membership.confirmedAt = 0
+      membership.isFromNetwork = false
+      isActive = entitlement.isActive(at: now)
+      isStale = entitlement.isStale(at: now)
+      isClaimed = entitlement.isClaimed
+      rule = entitlement.rule
+    }
+  }
+
+  // MARK: Time
+
+  /// Answers are held against the machine's clock unless another was injected; that one they are told. Under the lock.
+  private func followInjectedClock() {
+    if !(time is SystemTime) { answers.setClock(.standing(bootNanoseconds: time.bootNanoseconds)) }
+  }
+
+  /// After an injected clock was moved, before `kassa_has_access` is asked.
+  func clockMoved() { published.with { _ in followInjectedClock() } }
+
+  /// The trusted time.
+  var now: Int64 {
+    let boot = time.bootNanoseconds
+    return published.with { $0.knowledge.clock.now(bootNanoseconds: boot) }
+  }
+
+  /// The service answered, at this time by its own clock.
+  func correctClock(serverMilliseconds: Int64) {
+    let boot = time.bootNanoseconds
+    let moved = published.with { state -> Bool in
+      let before = state.knowledge.clock.now(bootNanoseconds: boot)
+      state.knowledge.clock.correct(serverMilliseconds: serverMilliseconds, bootNanoseconds: boot)
+      state.knowledge.serverSeenAt = boot
+      return state.knowledge.clock.now(bootNanoseconds: boot) != before
+    }
+    if moved { change(.expiry) { _ in } }
+  }
+
+  /// Lets what has ended end: answers, revision and event.
+  func expireIfDue() {
+    let boot = time.bootNanoseconds
+    let isDue = published.with { state in
+      state.nextEnd.map { $0 <= state.knowledge.clock.now(bootNanoseconds: boot) } ?? false
+    }
+    if isDue { change(.expiry) { _ in } }
+  }
+
+  // MARK: Identity
+
+  /// The switch to a user, and the claim on what this device bought as a guest, which the service has yet to hear of.
+  func logIn(_ appUserID: AppUserID, temporaryID: Int64) -> PendingClaim {
+    let now = self.now
+    return change(.login) { knowledge in
+      let guests = knowledge.memberships.values.filter { knowledge.ownership.owner(of: $0) == nil }
+      // The service's clock, which dates purchases, may be a little ahead of ours.
+      let loggedInAt = guests.map(\.createdAt).reduce(now, max)
+      let claim = PendingClaim(id: temporaryID, appUserID: appUserID, loggedInAt: loggedInAt)
+      knowledge.ownership.identity.appUserID = appUserID
+      knowledge.ownership.pendingClaims.append(claim)
+      return claim
+    }
+  }
+
+  // MARK: Asking
+
+  /// A product that nothing grants was asked for: outside the configured ones that is a mistake, said once for each.
+  func noteUngranted(_ productID: String) {
+    let boot = time.bootNanoseconds
+    let isNew = published.with { state -> Bool in
+      guard let products = state.knowledge.policy.productIDs, !products.contains(productID) else { return false }
+      // A host that asks for made-up ids shall not fill the memory.
+      guard state.reportedProducts.count < 1_000, state.reportedProducts.insert(productID).inserted else {
+        return false
+      }
+      publishAnswers(state, now: state.knowledge.clock.now(bootNanoseconds: boot))
+      return true
+    }
+    guard isNew else { return }
+    queue.put(
+      .other(
+        stamped([
+          "type": "diagnostic", "code": "product_not_configured",
+          "message": JSON("\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false"),
+          "details": ["product_id": JSON(productID)],
+        ])))
+  }
+
+  /// A copy of everything known.
+  var knowledge: Knowledge { published.with { $0.knowledge } }
+  var identity: Identity { published.with { $0.knowledge.ownership.identity } }
+  var isInitialized: Bool { published.with { $0.knowledge.isInitialized } }
+  var isConfigured: Bool { published.with { $0.knowledge.setup != nil } }
+  var isSandbox: Bool { published.with { $0.knowledge.setup?.isSandbox ?? false } }
+  var supportsExternalPurchases: Bool { published.with { $0.knowledge.setup?.supportsExternalPurchases ?? false } }
+
+  var revision: UInt64 {
+    expireIfDue()
+    return published.with { $0.revision }
+  }
+
+  /// Memberships that are active now, newest first.
+  var memberships: JSON {
+    expireIfDue()
+    let now = self.now
+    let (ready, entitlements, revision) = published.with { ($0.memberships, $0.entitlements, $0.revision) }
+    if let ready { return ready }
+    let list = JSON.array(
+      entitlements.filter { $0.isActive(at: now) }
+        .map { stamped($0.membership.document(isActive: true, isClaimed: $0.isClaimed)) })
+    published.with { if $0.revision == revision { $0.memberships = list } }
+    return list
+  }
+
+  var entitlements: JSON {
+    expireIfDue()
+    let now = self.now
+    let entitlements = published.with { $0.entitlements }
+    return .array(entitlements.filter(\.isVisible).map { stamped($0.document(at: now)) })
+  }
+
+  var plans: JSON {
+    let (ready, list, setup, revision) = published.with {
+      ($0.plans, $0.knowledge.plans, $0.knowledge.setup, $0.revision)
+    }
+    if let ready { return ready }
+    guard let setup else { return [] }
+    let plans = JSON.array(Self.plans(of: list).map { stamped($0.document(text: setup.priceText)) })
+    published.with { if $0.revision == revision { $0.plans = plans } }
+    return plans
+  }
+
+  private static func plans(of list: PlanList?) -> [Plan] {
+    switch list {
+    case .loaded(let plans): plans
+    case .stored(let text): StoredPlans.decode(text)
+    case nil: []
+    }
+  }
+
+  /// Documents from the sandbox say so.
+  func stamped(_ document: JSON) -> JSON { isSandbox ? document.merging([("sandbox", true)]) : document }
+
+  func explain(_ productID: String) -> JSON {
+    expireIfDue()
+    let boot = time.bootNanoseconds
+    let (knowledge, all) = published.with { ($0.knowledge, $0.entitlements) }
+    let now = knowledge.clock.now(bootNanoseconds: boot)
+    let considered = all.filter { $0.membership.productID == productID }
+    let active = considered.filter { $0.isActive(at: now) }
+    let longest = active.max { ($0.endsAt ?? .max) < ($1.endsAt ?? .max) }
+    let confirmedAt = knowledge.listedAt[knowledge.ownership.identity.appUserID]
+    let (answer, reason) = Self.verdict(productID, knowledge, considered, active, isLoaded: confirmedAt != nil)
+    return stamped([
+      "product_id": JSON(productID),
+      "access": JSON(!active.isEmpty),
+      "answer": JSON(answer),
+      "reason": JSON(reason),
+      "decided_by": JSON(longest?.membership.id),
+      "app_user_id": JSON(knowledge.ownership.identity.appUserID?.text),
+      "considered": .array(considered.map { $0.document(at: now) }),
+      "clock": [
+        "now": JSON(now),
+        "source": JSON(knowledge.clock.source.rawValue),
+        "server_time": JSON(knowledge.clock.source == .server ? knowledge.clock.milliseconds : nil),
+        "server_seen_ms_ago": JSON(knowledge.serverSeenAt.map { max(0, boot &- $0) / 1_000_000 }),
+      ],
+      "offline": [
+        "days": JSON(knowledge.setup?.offlineDays ?? 0),
+        "mode": knowledge.setup?.isStrict ?? false ? "strict" : "lenient",
+        "confirmed_at": JSON(confirmedAt),
+      ],
+    ])
+  }
+
+  private static func verdict(
+    _ productID: String, _ knowledge: Knowledge, _ considered: [Entitlement], _ active: [Entitlement], isLoaded: Bool
+  ) -> (answer: String, reason: String) {
+    guard knowledge.setup != nil else { return ("unknown", "not_configured") }
+    if !active.isEmpty { return ("yes", "granted") }
+    if let products = knowledge.policy.productIDs, !products.contains(productID) {
+      return ("no", "product_not_configured")
+    }
+    guard isLoaded else { return ("unknown", "never_loaded") }
+    return ("no", considered.contains(where: \.isVisible) ? "ended" : "no_source")
+  }
+}
+
+extension Entitlement {
+  fileprivate var isVisible: Bool { rule != .notVisible }
+
+  /// When it next changes by itself: its end, or the moment it becomes stale.
+  fileprivate func nextChange(after now: Int64) -> Int64? {
+    guard counts else { return nil }
+    return [endsAt, staleAt].compactMap { $0 }.filter { $0 > now }.min()
+  }
+}

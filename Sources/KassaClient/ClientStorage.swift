@@ -1,0 +1,209 @@
+import KassaCore
+import KassaPlatform
+
+/// What survives the process: identity, the last answers of the service, logins and purchases that it has not heard
+/// of or settled yet, and the trusted time. One SQLite file that several processes may share.
+///
+/// Used by one thread at a time: whoever opens the client, then the client's loop. Every write is one transaction; what was written is on disk when the call returns.
+final class ClientStorage: @unchecked Sendable {
+  /// The number of the schema, in the file's `user_version`. A file of an older version is brought up step by step.
+  private static let version: Int64 = 1
+  private static let schema = """
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+    CREATE TABLE memberships (
+      scope TEXT NOT NULL, id TEXT NOT NULL, product_id TEXT NOT NULL, plan_id TEXT NOT NULL, status TEXT NOT NULL,
+      created_at INTEGER NOT NULL, expires_at INTEGER, renewal_period_end INTEGER,
+      cancel_at_period_end INTEGER NOT NULL, manage_url TEXT, receipt_id TEXT, device_id TEXT, app_user_id TEXT,
+      nonce TEXT, buyer_id TEXT, confirmed_at INTEGER NOT NULL,
+      PRIMARY KEY (scope, id)) WITHOUT ROWID;
+    CREATE TABLE plans (scope TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE listings (
+      scope TEXT NOT NULL, app_user_id TEXT NOT NULL, confirmed_at INTEGER NOT NULL,
+      PRIMARY KEY (scope, app_user_id)) WITHOUT ROWID;
+    CREATE TABLE outbox (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, kind TEXT NOT NULL, app_user_id TEXT NOT NULL,
+      created_at INTEGER NOT NULL);
+    CREATE TABLE attempts (
+      nonce TEXT PRIMARY KEY, scope TEXT NOT NULL, plan_id TEXT NOT NULL, device_id TEXT NOT NULL, app_user_id TEXT,
+      started_at INTEGER NOT NULL) WITHOUT ROWID;
+    """
+
+  private let database: Database
+  private var dataVersion: Int64 = 0
+
+  init(path: String) throws(DatabaseError) {
+    database = try Database(path: path)
+    try database.run("PRAGMA journal_mode=WAL") { _ in }
+    try database.script("PRAGMA synchronous=FULL")
+    let found = try version()
+    guard found <= Self.version else {
+      throw DatabaseError(code: 0, message: "it was written by a later version of the library (schema \(found))")
+    }
+    if found < Self.version {
+      try database.transaction { () throws(DatabaseError) in
+        // Another process may have been quicker.
+        if try version() < 1 {
+          try database.script(Self.schema)
+          try database.script("PRAGMA user_version=1")
+        }
+      }
+    }
+    // The loop must not stand still for long; a write takes well under a millisecond.
+    database.setBusyTimeout(milliseconds: 250)
+    dataVersion = try readDataVersion()
+  }
+
+  private func version() throws(DatabaseError) -> Int64 {
+    try database.run("PRAGMA user_version") { $0.integer(0) }.first ?? 0
+  }
+
+  private func readDataVersion() throws(DatabaseError) -> Int64 {
+    try database.run("PRAGMA data_version") { $0.integer(0) }.first ?? 0
+  }
+
+  /// Whether another connection has written since this was last asked.
+  func hasForeignChanges() -> Bool {
+    guard let version = try? readDataVersion(), version != dataVersion else { return false }
+    dataVersion = version
+    return true
+  }
+
+  // MARK: Identity and time
+
+  /// The id of this installation; made on first use, whichever process is first.
+  func deviceID(orElse new: () -> String) throws(DatabaseError) -> String {
+    if let id = try fact("device_id"), !id.isEmpty { return id }
+    try database.run("INSERT OR IGNORE INTO facts VALUES ('device_id', ?)", [.text(new())])
+    return try fact("device_id") ?? ""
+  }
+
+  func appUserID() throws(DatabaseError) -> AppUserID? { try fact("app_user_id").map(AppUserID.init) }
+
+  func savedTime() throws(DatabaseError) -> Int64? {
+    try database.run("SELECT value FROM facts WHERE name = 'trusted_time'") { $0.integer(0) }.first
+  }
+
+  func save(time: Int64) throws(DatabaseError) {
+    try database.run("INSERT OR REPLACE INTO facts VALUES ('trusted_time', ?)", [.integer(time)])
+  }
+
+  private func fact(_ name: String) throws(DatabaseError) -> String? {
+    try database.run("SELECT value FROM facts WHERE name = ?", [.text(name)]) { $0.optionalText(0) }.first ?? nil
+  }
+
+  /// The user who is logged in, and the claim that the login owes to the service, in one step.
+  /// Returns the claim's number.
+  func save(
+    appUserID: AppUserID?, claim: (scope: String, appUserID: AppUserID, at: Int64)?
+  ) throws(DatabaseError) -> Int64? {
+    try database.transaction { () throws(DatabaseError) -> Int64? in
+      if let appUserID {
+        try database.run("INSERT OR REPLACE INTO facts VALUES ('app_user_id', ?)", [.text(appUserID.text)])
+      } else {
+        try database.run("DELETE FROM facts WHERE name = 'app_user_id'")
+      }
+      guard let claim else { return nil }
+      return try database.run(
+        "INSERT INTO outbox (scope, kind, app_user_id, created_at) VALUES (?, 'claim', ?, ?) RETURNING id",
+        [.text(claim.scope), .text(claim.appUserID.text), .integer(claim.at)]
+      ) { $0.integer(0) }.first
+    }
+  }
+
+  // MARK: Answers of the service
+
+  struct Cache {
+    var memberships: [Membership]
+    var plans: String?
+    var listedAt: [AppUserID?: Int64]
+    var pendingClaims: [PendingClaim]
+    var attempts: [PurchaseAttempt]
+  }
+
+  func load(scope: String) throws(DatabaseError) -> Cache {
+    let scope: [DatabaseValue] = [.text(scope)]
+    let memberships = try database.run(
+      """
+      SELECT id, product_id, plan_id, status, created_at, expires_at, renewal_period_end, cancel_at_period_end,
+        manage_url, receipt_id, device_id, app_user_id, nonce, buyer_id, confirmed_at
+      FROM memberships WHERE scope = ?
+      """, scope, row: Self.membership)
+    let plans = try database.run("SELECT list FROM plans WHERE scope = ?", scope) { $0.text(0) }.first
+    let listings = try database.run("SELECT app_user_id, confirmed_at FROM listings WHERE scope = ?", scope) {
+      ($0.text(0).isEmpty ? nil : AppUserID($0.text(0)), $0.integer(1))
+    }
+    let claims = try database.run(
+      "SELECT id, app_user_id, created_at FROM outbox WHERE scope = ? AND kind = 'claim' ORDER BY id", scope
+    ) { PendingClaim(id: $0.integer(0), appUserID: AppUserID($0.text(1)), loggedInAt: $0.integer(2)) }
+    let attempts = try database.run(
+      "SELECT nonce, plan_id, device_id, app_user_id, started_at FROM attempts WHERE scope = ?", scope
+    ) { row in
+      PurchaseAttempt(
+        planID: row.text(1), identity: Identity(deviceID: row.text(2), appUserID: row.optionalText(3).map(AppUserID.init)),
+        nonce: row.text(0), startedAt: row.integer(4))
+    }
+    return Cache(
+      memberships: memberships, plans: plans, listedAt: Dictionary(listings) { $1 }, pendingClaims: claims,
+      attempts: attempts)
+  }
+
+  private static func membership(_ row: Database.Row) -> Membership {
+    Membership(
+      id: row.text(0), productID: row.text(1), planID: row.text(2), status: MembershipStatus(row.text(3)),
+      createdAt: row.integer(4), expiresAt: row.optionalInteger(5), renewalPeriodEnd: row.optionalInteger(6),
+      cancelAtPeriodEnd: row.integer(7) != 0, manageURL: row.optionalText(8), receiptID: row.optionalText(9),
+      deviceID: row.optionalText(10), appUserID: row.optionalText(11).map(AppUserID.init), nonce: row.optionalText(12),
+      buyerID: row.optionalText(13), confirmedAt: row.integer(14), isFromNetwork: false)
+  }
+
+  /// Saves rows, and when the service listed everything for a user, or for nobody.
+  func save(
+    memberships: [Membership], listing: (appUserID: AppUserID?, at: Int64)?, scope: String
+  ) throws(DatabaseError) {
+    try database.transaction { () throws(DatabaseError) in
+      for membership in memberships { try save(membership, scope: scope) }
+      if let listing {
+        try database.run(
+          "INSERT OR REPLACE INTO listings VALUES (?, ?, ?)",
+          [.text(scope), .text(listing.appUserID?.text ?? ""), .integer(listing.at)])
+      }
+    }
+  }
+
+  private func save(_ membership: Membership, scope: String) throws(DatabaseError) {
+    try database.run(
+      "INSERT OR REPLACE INTO memberships VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [
+        .text(scope), .text(membership.id), .text(membership.productID), .text(membership.planID),
+        .text(membership.status.raw), .integer(membership.createdAt), DatabaseValue(membership.expiresAt),
+        DatabaseValue(membership.renewalPeriodEnd), .integer(membership.cancelAtPeriodEnd ? 1 : 0),
+        DatabaseValue(membership.manageURL), DatabaseValue(membership.receiptID), DatabaseValue(membership.deviceID),
+        DatabaseValue(membership.appUserID?.text), DatabaseValue(membership.nonce), DatabaseValue(membership.buyerID),
+        .integer(membership.confirmedAt),
+      ])
+  }
+
+  func save(plans: String, scope: String) throws(DatabaseError) {
+    try database.run("INSERT OR REPLACE INTO plans VALUES (?, ?)", [.text(scope), .text(plans)])
+  }
+
+  // MARK: What is still open
+
+  /// A claim that the service has accepted.
+  func removeClaim(_ id: Int64) throws(DatabaseError) {
+    try database.run("DELETE FROM outbox WHERE id = ?", [.integer(id)])
+  }
+
+  func save(attempt: PurchaseAttempt, scope: String) throws(DatabaseError) {
+    try database.run(
+      "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        .text(attempt.nonce), .text(scope), .text(attempt.planID), .text(attempt.identity.deviceID),
+        DatabaseValue(attempt.identity.appUserID?.text), .integer(attempt.startedAt),
+      ])
+  }
+
+  func removeAttempt(_ nonce: String) throws(DatabaseError) {
+    try database.run("DELETE FROM attempts WHERE nonce = ?", [.text(nonce)])
+  }
+}

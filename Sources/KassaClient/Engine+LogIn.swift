@@ -1,0 +1,77 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// Logging in: the guest purchases of this device, and of the same buyer elsewhere, become the user's.
+extension Engine {
+  /// The local switch has been made; this keeps it, and tells the service.
+  func logIn(_ claim: PendingClaim) async throws(KassaError) -> JSON {
+    let active = try configured()
+    let current = state.identity.appUserID
+    let saved = write { storage throws(DatabaseError) in
+      try storage.save(
+        appUserID: current, claim: (active.setup.scope, claim.appUserID, claim.loggedInAt))
+    }
+    var claim = claim
+    if let id = saved ?? nil {
+      let temporary = claim.id
+      claim.id = id
+      state.change(.login) { knowledge in
+        for index in knowledge.ownership.pendingClaims.indices
+        where knowledge.ownership.pendingClaims[index].id == temporary {
+          knowledge.ownership.pendingClaims[index].id = id
+        }
+      }
+    }
+    var claimed: [String] = []
+    var isDeferred = false
+    do throws(KassaError) {
+      try await perform(claim, isFirstTry: true) { claimed.append($0) }
+    } catch {
+      guard error.isTransient else { throw error }
+      isDeferred = true
+      scheduleRetry()
+    }
+    return [
+      "app_user_id": JSON(claim.appUserID.text), "claimed": .array(claimed.map { JSON($0) }), "deferred": JSON(isDeferred),
+    ]
+  }
+
+  /// Claims that earlier logins still owe to the service, oldest first.
+  func claimPending() async throws(KassaError) {
+    for claim in state.knowledge.ownership.pendingClaims where claim.id > 0 {
+      try await perform(claim, isFirstTry: false) { _ in }
+    }
+  }
+
+  /// Idempotent: a claim that reached the service before the answer was lost finds nothing left to claim.
+  private func perform(
+    _ claim: PendingClaim, isFirstTry: Bool, _ claimed: (String) -> Void
+  ) async throws(KassaError) {
+    let active = try configured()
+    let identity = Identity(deviceID: state.identity.deviceID, appUserID: claim.appUserID)
+    let listing = try await active.setup.backend.memberships(of: identity)
+    if listing.memberships.isEmpty { try await verifyEmptiness(active) }
+    guard isCurrent(active) else { throw replaced }
+    learn(listing.memberships, listed: state.identity == identity ? identity : nil, cause: .login)
+
+    var guests = listing.memberships.filter { membership in
+      // What was bought on this device after a login that is told late belongs to whoever logs in next.
+      membership.deviceID == identity.deviceID && membership.appUserID == nil
+        && (isFirstTry || membership.createdAt <= claim.loggedInAt)
+    }
+    var seen = Set(guests.map(\.id))
+    for buyer in Set(guests.compactMap(\.buyerID)).sorted() {
+      for other in try await active.setup.backend.unclaimedMemberships(ofBuyer: buyer)
+      where seen.insert(other.id).inserted { guests.append(other) }
+    }
+    for guest in guests {
+      let row = try await active.setup.backend.claim(guest, for: claim.appUserID)
+      guard isCurrent(active) else { throw replaced }
+      learn([row], listed: nil, cause: .login)
+      claimed(row.id)
+    }
+    write { storage throws(DatabaseError) in try storage.removeClaim(claim.id) }
+    state.change(.login) { $0.ownership.pendingClaims.removeAll { $0.id == claim.id } }
+  }
+}

@@ -1,0 +1,258 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// Buying on the web: a checkout that carries the number of this attempt, shown by a presenter, and decided by the
+/// service alone: by the membership that carries the same number.
+extension Engine {
+  func purchase(planID: String, options: JSON) async throws(KassaError) -> JSON {
+    let active = try configured()
+    try Self.check(planID: planID, options: options)
+    guard active.configuration.isEnabled else { return result("disabled", planID) }
+    guard !isPurchasing else {
+      throw KassaError(.purchaseInProgress, "another purchase has not ended: wait for it, or cancel it")
+    }
+    isPurchasing = true
+    defer { isPurchasing = false }
+
+    let attempt = PurchaseAttempt(
+      planID: planID, identity: state.identity, nonce: random.uuid(), startedAt: state.now)
+    // From here on the money can move; whatever happens, the next start must know of it.
+    try writeDurably("the purchase") { storage throws(DatabaseError) in
+      try storage.save(attempt: attempt, scope: active.setup.scope)
+    }
+    attempts[attempt.nonce] = attempt
+    do throws(KassaError) {
+      return try await purchase(attempt, active)
+    } catch {
+      if error.code == .cancelled {
+        watchForLateSuccess(attempt)
+        return result("cancelled", planID)
+      }
+      throw error
+    }
+  }
+
+  private static func check(planID: String, options: JSON) throws(KassaError) {
+    do throws(JSONShapeError) {
+      try checkIdentifier(planID, at: "plan_id", prefix: "plan_")
+      let fields = try Fields(options, path: "options")
+      try fields.allowOnly(["method"])
+      try fields.oneOf(["whop"], "method", default: "whop")
+    } catch {
+      throw KassaError(.invalidArgument, error.description)
+    }
+  }
+
+  private func purchase(_ attempt: PurchaseAttempt, _ active: Active) async throws(KassaError) -> JSON {
+    let checkout: Checkout
+    let prepared: any PreparedCheckout
+    do throws(KassaError) {
+      prepared = try await active.setup.presenter.prepare()
+      checkout = try await active.setup.backend.checkout(attempt, returnURL: prepared.returnURL)
+    } catch {
+      // Nobody has seen a checkout, so nothing can have been paid.
+      forget(attempt)
+      throw error
+    }
+    switch try await present(checkout, prepared, attempt) {
+    case .found(let progress): return finish(attempt, progress, receiptID: nil)
+    case .ended(let ending): return try await decide(attempt, after: ending, active)
+    }
+  }
+
+  /// Indirect: Swift 6.3 tells the cases of a large enum apart by a bit that it leaves uninitialised (valgrind sees it).
+  private indirect enum Presentation: Sendable {
+    /// The service has the purchase while the page is still open: a closed tab says nothing.
+    case found(PurchaseProgress)
+    case ended(Result<CheckoutEnding, KassaError>)
+  }
+
+  private func present(
+    _ checkout: Checkout, _ prepared: any PreparedCheckout, _ attempt: PurchaseAttempt
+  ) async throws(KassaError) -> Presentation {
+    let look = Task(executorPreference: loop) { await self.lookWhileOpen(attempt) }
+    defer { look.cancel() }
+    let show = ShownCheckout(prepared: prepared)
+    let presentation = Task(executorPreference: loop) { await show.run(checkout, attempt) }
+    // Whichever knows first ends the other.
+    let watcher = Task(executorPreference: loop) {
+      guard let progress = await look.value else { return PurchaseProgress?.none }
+      presentation.cancel()
+      return progress
+    }
+    let ending = await withTaskCancellationHandler {
+      await presentation.value
+    } onCancel: {
+      presentation.cancel()
+      look.cancel()
+    }
+    if Task.isCancelled { throw KassaError(.cancelled, "the purchase was cancelled") }
+    look.cancel()
+    if let progress = await watcher.value { return .found(progress) }
+    return .ended(ending)
+  }
+
+  /// Looks every now and then whether the service already has the purchase.
+  private func lookWhileOpen(_ attempt: PurchaseAttempt) async -> PurchaseProgress? {
+    var waited: Int64 = 0
+    while true {
+      let pause =
+        waited < Constants.openCheckoutFastPhaseMilliseconds
+        ? Constants.openCheckoutPollMilliseconds : Constants.openCheckoutSlowPollMilliseconds
+      do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch { return nil }
+      waited += pause
+      guard let active else { return nil }
+      if let progress = try? await active.setup.backend.progress(of: attempt), progress.membership != nil {
+        return progress
+      }
+      if Task.isCancelled { return nil }
+    }
+  }
+
+  /// What the purchase has come to after the page was left, by the service's word.
+  private func decide(
+    _ attempt: PurchaseAttempt, after ending: Result<CheckoutEnding, KassaError>, _ active: Active
+  ) async throws(KassaError) -> JSON {
+    switch ending {
+    case .success(.returned(let url)):
+      let reading = url.map(active.setup.backend.reading(ofReturnURL:))
+        ?? CheckoutReturn(outcome: .unknown, receiptID: nil)
+      switch reading.outcome {
+      case .success, .unknown: return try await membership(of: attempt, reading, active)
+      case .failure: return try await conclude(attempt, active, otherwise: .failure(declined("the payment failed")))
+      case .cancelled: return try await conclude(attempt, active, otherwise: .success("cancelled"))
+      }
+    case .success(.cancelled): return try await conclude(attempt, active, otherwise: .success("cancelled"))
+    case .success(.failed(let message)):
+      return try await conclude(attempt, active, otherwise: .failure(declined(message)))
+    case .failure(let error): return try await conclude(attempt, active, otherwise: .failure(error))
+    }
+  }
+
+  private func declined(_ message: String, _ code: String? = nil) -> KassaError {
+    KassaError(.paymentFailed, message, reason: code)
+  }
+
+  /// Asks the service once, then believes what the presenter said.
+  private func conclude(
+    _ attempt: PurchaseAttempt, _ active: Active, otherwise: Result<String, KassaError>
+  ) async throws(KassaError) -> JSON {
+    if let progress = try? await active.setup.backend.progress(of: attempt) {
+      if let known = try outcome(of: attempt, progress, receiptID: nil) { return known }
+    }
+    watchForLateSuccess(attempt)
+    return result(try otherwise.get(), attempt.planID)
+  }
+
+  /// Looks for the membership after 1, 2, 3, 5, 5 ... seconds, for a minute.
+  private func membership(
+    of attempt: PurchaseAttempt, _ reading: CheckoutReturn, _ active: Active
+  ) async throws(KassaError) -> JSON {
+    let deadline = time.bootNanoseconds / 1_000_000 + Constants.membershipPollLimitMilliseconds
+    var pauses = Constants.membershipPollSeconds[...]
+    var last: PurchaseProgress?
+    while true {
+      if let progress = try? await active.setup.backend.progress(of: attempt) {
+        last = progress
+        if let known = try outcome(of: attempt, progress, receiptID: reading.receiptID) { return known }
+      }
+      let pause = (pauses.count > 1 ? pauses.removeFirst() : pauses.first ?? 5) * 1_000
+      guard time.bootNanoseconds / 1_000_000 + pause <= deadline else { break }
+      do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch {
+        throw KassaError(.cancelled, "the purchase was cancelled")
+      }
+    }
+    watchForLateSuccess(attempt)
+    let receiptID = last?.receiptID ?? reading.receiptID
+    guard last?.payment == .paid || reading.outcome == .success else { return result("cancelled", attempt.planID) }
+    return result("purchased", attempt.planID, receiptID: receiptID)
+  }
+
+  /// What the service's word comes to; nil while it says nothing.
+  private func outcome(
+    of attempt: PurchaseAttempt, _ progress: PurchaseProgress, receiptID: String?
+  ) throws(KassaError) -> JSON? {
+    if progress.membership != nil { return finish(attempt, progress, receiptID: receiptID) }
+    switch progress.payment {
+    case .pending:
+      watchForLateSuccess(attempt)
+      return result("pending", attempt.planID, receiptID: progress.receiptID ?? receiptID)
+    case .declined(let message, let code):
+      watchForLateSuccess(attempt)
+      throw declined(message, code)
+    case .paid, .none: return nil
+    }
+  }
+
+  /// The membership is there: the answers change before the completion is told.
+  private func finish(_ attempt: PurchaseAttempt, _ progress: PurchaseProgress, receiptID: String?) -> JSON {
+    guard var membership = progress.membership else { return result("cancelled", attempt.planID) }
+    membership.receiptID = membership.receiptID ?? progress.receiptID ?? receiptID
+    learn([membership], listed: nil, cause: .purchase)
+    let knowledge = state.knowledge
+    let entitlement = Entitlement(membership, ownership: knowledge.ownership, policy: knowledge.policy)
+    return result(
+      "purchased", attempt.planID, receiptID: membership.receiptID,
+      membership: state.stamped(
+        membership.document(isActive: entitlement.isActive(at: state.now), isClaimed: entitlement.isClaimed)))
+  }
+
+  private func result(
+    _ outcome: String, _ planID: String, receiptID: String? = nil, membership: JSON = .null
+  ) -> JSON {
+    [
+      "outcome": JSON(outcome), "plan_id": JSON(planID), "method": "whop", "receipt_id": JSON(receiptID),
+      "membership": membership,
+    ]
+  }
+
+  // MARK: Late successes
+
+  private func forget(_ attempt: PurchaseAttempt) {
+    attempts[attempt.nonce] = nil
+    write { storage throws(DatabaseError) in try storage.removeAttempt(attempt.nonce) }
+  }
+
+  /// Somebody may pay in a tab that we no longer wait for.
+  private func watchForLateSuccess(_ attempt: PurchaseAttempt) {
+    Task(executorPreference: loop) { await self.lookForLateSuccess(attempt) }
+  }
+
+  private func lookForLateSuccess(_ attempt: PurchaseAttempt) async {
+    var waited: Int64 = 0
+    while waited < Constants.lateSuccessMilliseconds, attempts[attempt.nonce] != nil, let active {
+      do throws(CancellationError) {
+        try await time.sleep(milliseconds: Constants.openCheckoutSlowPollMilliseconds)
+      } catch { return }
+      waited += Constants.openCheckoutSlowPollMilliseconds
+      await check(attempt, active)
+    }
+  }
+
+  /// Attempts of earlier runs, and those that ended without a result.
+  func checkAttempts(_ active: Active) async {
+    for attempt in attempts.values.sorted(by: { $0.startedAt < $1.startedAt }) {
+      await check(attempt, active)
+      let age = state.now - attempt.startedAt
+      if age > Constants.forgetAttemptMilliseconds, attempts[attempt.nonce] != nil { forget(attempt) }
+    }
+  }
+
+  private func check(_ attempt: PurchaseAttempt, _ active: Active) async {
+    guard let progress = try? await active.setup.backend.progress(of: attempt), isCurrent(active) else { return }
+    guard let membership = progress.membership else { return }
+    learn([membership], listed: nil, cause: .purchase)
+  }
+}
+
+/// A prepared checkout on its way from the engine to the task that shows it; only that task uses it.
+private struct ShownCheckout: @unchecked Sendable {
+  let prepared: any PreparedCheckout
+
+  func run(_ checkout: Checkout, _ attempt: PurchaseAttempt) async -> Result<CheckoutEnding, KassaError> {
+    do throws(KassaError) { return .success(try await prepared.present(checkout, of: attempt)) } catch {
+      return .failure(error)
+    }
+  }
+}

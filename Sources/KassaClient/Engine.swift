@@ -1,0 +1,431 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// Everything of a client that waits: for the network, the disk, the host or the time. It lives on the client's loop,
+/// and what it learns it puts into `ClientState`, from which the queries answer.
+actor Engine {
+  nonisolated let loop: EventLoop
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  nonisolated let state: ClientState
+  nonisolated let queue: EventQueue
+  let time: any TimeSource
+  let random: any RandomSource
+  private let storage: ClientStorage
+  private let assembly: Assembly
+  private let surroundings: Surroundings
+
+  /// The configuration in force; replaced as a whole.
+  struct Active {
+    /// Grows with each new one: what was asked of an older one must not count for a newer.
+    var number: Int
+    var document: JSON
+    var configuration: Configuration
+    var setup: Setup
+    var mayReadMemberships = false
+    var reported: Set<String> = []
+  }
+
+  var active: Active?
+  /// Purchases that may still succeed.
+  var attempts: [String: PurchaseAttempt] = [:]
+  var isPurchasing = false
+  private var retry: Task<Void, Never>?
+  private var expiry: Task<Void, Never>?
+  private var expiryAt: Int64?
+  private var renewalCheck: Task<Void, Never>?
+  private var timeSavedAt: Int64 = .min
+  private var storageFailed = false
+
+  init(
+    loop: EventLoop, state: ClientState, queue: EventQueue, time: any TimeSource, random: any RandomSource,
+    storage: ClientStorage, assembly: @escaping Assembly, surroundings: Surroundings
+  ) {
+    self.loop = loop
+    self.state = state
+    self.queue = queue
+    self.time = time
+    self.random = random
+    self.storage = storage
+    self.assembly = assembly
+    self.surroundings = surroundings
+  }
+
+  // MARK: Configuration
+
+  /// Checks a configuration and loads what is cached for it.
+  func adopt(_ document: JSON) throws(KassaError) {
+    if active?.document == document { return }
+    let configuration = try Configuration(document)
+    let setup = try assembly(configuration, surroundings)
+    let cache = read { storage throws(DatabaseError) in try storage.load(scope: setup.scope) }
+    active = Active(
+      number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
+    attempts = Dictionary((cache?.attempts ?? []).map { ($0.nonce, $0) }) { $1 }
+    state.change(.configure) { knowledge in
+      knowledge.setup = ClientState.SetupFacts(
+        isSandbox: setup.isSandbox, supportsExternalPurchases: setup.supportsExternalPurchases,
+        offlineDays: configuration.offlineDays, isStrict: configuration.isStrict, priceText: setup.priceText)
+      knowledge.policy = EntitlementPolicy(
+        productIDs: setup.productIDs, offlineDays: configuration.offlineDays, isStrict: configuration.isStrict)
+      knowledge.isInitialized = false
+      knowledge.fill(from: cache)
+    }
+    checkRenewals()
+  }
+
+  /// What the network says to the configuration that was adopted. Offline, the cache stands.
+  func confirm() async throws(KassaError) -> JSON {
+    let active = try configured()
+    var source = "network"
+    do throws(KassaError) {
+      try await refresh(.configure)
+      await settleInBackground()
+    } catch {
+      guard active.number == self.active?.number else { throw error }
+      guard error.isTransient else { throw error }
+      scheduleRetry()
+      guard state.knowledge.listedAt[state.identity.appUserID] != nil else { throw error }
+      source = "cache"
+    }
+    state.change(.configure) { $0.isInitialized = true }
+    return ["source": JSON(source)]
+  }
+
+  func configured() throws(KassaError) -> Active {
+    guard let active else { throw .notConfigured }
+    return active
+  }
+
+  // MARK: Refreshing
+
+  /// Plans and memberships, side by side.
+  func refresh(_ cause: Change.Cause) async throws(KassaError) {
+    async let plans = outcome { engine throws(KassaError) in _ = try await engine.refreshPlans(cause) }
+    let memberships = await outcome { engine throws(KassaError) in try await engine.refreshMemberships(cause) }
+    let both = (memberships, await plans)
+    try both.0.get()
+    try both.1.get()
+  }
+
+  /// Runs one operation here.
+  func run(_ body: @Sendable (isolated Engine) async throws(KassaError) -> JSON) async -> Result<JSON, KassaError> {
+    do throws(KassaError) { return .success(try await body(self)) } catch { return .failure(error) }
+  }
+
+  private func outcome(
+    _ body: @Sendable (isolated Engine) async throws(KassaError) -> Void
+  ) async -> Result<Void, KassaError> {
+    do throws(KassaError) { return .success(try await body(self)) } catch { return .failure(error) }
+  }
+
+  func refreshPlans(_ cause: Change.Cause) async throws(KassaError) -> JSON {
+    let active = try configured()
+    let plans = try await active.setup.backend.plans()
+    guard isCurrent(active) else { throw replaced }
+    state.change(cause) { $0.plans = .loaded(plans) }
+    write { storage throws(DatabaseError) in
+      try storage.save(plans: StoredPlans.encode(plans), scope: active.setup.scope)
+    }
+    return ["plans": state.plans]
+  }
+
+  func refreshMemberships(_ cause: Change.Cause) async throws(KassaError) {
+    let active = try configured()
+    let identity = state.identity
+    let listing: MembershipListing
+    do throws(KassaError) {
+      listing = try await active.setup.backend.memberships(of: identity)
+    } catch {
+      if error.code == .notServiceAnswer {
+        reportOnce("not_service_answer", error.message, ["status": JSON(error.status)])
+      }
+      throw error
+    }
+    if listing.scanned > Constants.largeScan {
+      reportOnce(
+        "membership_scan_large",
+        "\(listing.scanned) memberships were read to find those of this user; a service with an index answers faster",
+        ["scanned": JSON(listing.scanned)])
+    }
+    if listing.memberships.isEmpty { try await verifyEmptiness(active) }
+    let verified = await verifyOmissions(from: listing.memberships, of: identity, active)
+    guard isCurrent(active) else { throw replaced }
+    self.active?.reported.remove("not_service_answer")
+    learn(listing.memberships + verified, listed: identity, cause: cause)
+  }
+
+  /// An empty list also comes from a credential that may not read; that says nothing about the user.
+  func verifyEmptiness(_ active: Active) async throws(KassaError) {
+    guard !active.mayReadMemberships else { return }
+    do throws(KassaError) {
+      guard try await active.setup.backend.mayReadMemberships() else {
+        let message = "the credential may not read memberships, so the empty answer says nothing"
+        reportOnce("credential_lacks_permission", message, [:])
+        throw KassaError(.permissionDenied, message)
+      }
+    } catch {
+      // A broker that does not know the question need not answer it.
+      guard error.code == .notFound else { throw error }
+    }
+    if isCurrent(active) { self.active?.mayReadMemberships = true }
+  }
+
+  /// Asks one by one for the grants that a list left out. Only a membership's own row can end it.
+  private func verifyOmissions(
+    from listed: [Membership], of identity: Identity, _ active: Active
+  ) async -> [Membership] {
+    let ids = Set(listed.map(\.id))
+    let knowledge = state.knowledge
+    guard knowledge.ownership.identity == identity else { return [] }
+    let now = state.now
+    let omitted = knowledge.memberships.values
+      .filter { !ids.contains($0.id) }
+      .map { Entitlement($0, ownership: knowledge.ownership, policy: knowledge.policy) }
+      .filter { $0.isActive(at: now) }
+      .prefix(Constants.maximumVerifications)
+    var rows: [Membership] = []
+    for entitlement in omitted {
+      let id = entitlement.membership.id
+      guard let word = try? await active.setup.backend.membership(id) else { continue }
+      switch word {
+      case .row(let row): rows.append(row)
+      case .silence:
+        reportOnce(
+          "downgrade_refused:\(id)", "the service's list leaves out \"\(id)\", which has not ended; it stays",
+          ["membership_id": JSON(id)])
+      }
+    }
+    return rows
+  }
+
+  /// Takes in rows that the service gave. `listed` says for whom they are everything there is.
+  func learn(_ rows: [Membership], listed identity: Identity?, cause: Change.Cause) {
+    guard let active else { return }
+    let settled = rows.compactMap(\.nonce).filter { attempts[$0] != nil }
+    let now = state.now
+    let saved = state.change(settled.isEmpty ? cause : .purchase) { knowledge -> [Membership] in
+      var saved: [Membership] = []
+      for var row in rows {
+        row.receiptID = row.receiptID ?? knowledge.memberships[row.id]?.receiptID
+        knowledge.memberships[row.id] = row
+        saved.append(row)
+      }
+      if let identity { knowledge.listedAt[identity.appUserID] = now }
+      return saved
+    }
+    for nonce in settled { attempts[nonce] = nil }
+    write { storage throws(DatabaseError) in
+      try storage.save(
+        memberships: saved, listing: identity.map { ($0.appUserID, now) }, scope: active.setup.scope)
+      for nonce in settled { try storage.removeAttempt(nonce) }
+    }
+    checkRenewals()
+  }
+
+  func isCurrent(_ active: Active) -> Bool { active.number == self.active?.number }
+  var replaced: KassaError { KassaError(.cancelled, "another configuration took the place of this one") }
+
+  func restorePurchases() async throws(KassaError) -> JSON {
+    let active = try configured()
+    try await claimPending()
+    try await refreshMemberships(.restore)
+    await checkAttempts(active)
+    return ["outcome": "completed", "restored": JSON(state.memberships.elements.isEmpty == false)]
+  }
+
+  func simulate(_ action: JSON) async throws(KassaError) -> JSON {
+    guard let simulate = try configured().setup.simulate else {
+      throw KassaError(.unsupported, "kassa_simulate needs the sandbox in this process: \"base_url\":\"embedded:\"")
+    }
+    let result = try simulate(action)
+    // When the sandbox's time was moved, the answers follow at once: first what ended, then what renewed.
+    if let now = result["now"]?.integer { state.correctClock(serverMilliseconds: now) }
+    return result
+  }
+
+  // MARK: By itself
+
+  /// Claims and purchases that are still open, without anybody waiting for them.
+  private func settleInBackground() async {
+    guard let active else { return }
+    do throws(KassaError) { try await claimPending() } catch { if error.isTransient { scheduleRetry() } }
+    await checkAttempts(active)
+  }
+
+  /// Tries again what failed, until it succeeds.
+  func scheduleRetry() {
+    guard retry == nil else { return }
+    retry = Task(executorPreference: loop) { await self.retryUntilDone() }
+  }
+
+  private func retryUntilDone() async {
+    defer { retry = nil }
+    var tries = 0
+    while let number = active?.number {
+      tries += 1
+      let delay = RetryPolicy.background.delay(retry: tries, jitter: random.fraction())
+      do throws(CancellationError) { try await time.sleep(milliseconds: delay) } catch { return }
+      guard number == active?.number else { continue }
+      do throws(KassaError) {
+        try await refresh(.refresh)
+        try await claimPending()
+        if !state.isInitialized { state.change(.refresh) { $0.isInitialized = true } }
+        return
+      } catch {
+        if active?.configuration.isDebug ?? false {
+          report("refresh_failed", error.message, ["code": JSON(error.code.rawValue), "try": JSON(tries)])
+        }
+        if error.code == .closed || !error.isTransient { return }
+      }
+    }
+  }
+
+  /// When an answer next changes by itself, on the boot clock.
+  func armExpiry(at boot: Int64?) {
+    guard boot != expiryAt else { return }
+    expiryAt = boot
+    expiry?.cancel()
+    expiry = nil
+    guard let boot else { return }
+    expiry = Task(executorPreference: loop) { await self.expire(at: boot) }
+  }
+
+  private func expire(at boot: Int64) async {
+    let milliseconds = max(0, boot &- time.bootNanoseconds) / 1_000_000 + 1
+    do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return }
+    expiryAt = nil
+    state.expireIfDue()
+    // So that a clock set back before the next start cannot revive what has ended.
+    saveTime()
+  }
+
+  /// Soon after a period ended, the service knows whether it was renewed.
+  private func checkRenewals() {
+    renewalCheck?.cancel()
+    let knowledge = state.knowledge
+    let now = state.now
+    let next = knowledge.memberships.values
+      .filter { knowledge.ownership.isVisible($0) && $0.status.grants }
+      .compactMap { $0.renewalPeriodEnd }.filter { $0 > now }.min()
+    guard let next else { return }
+    let wait = next - now + Constants.renewalCheckMilliseconds
+    renewalCheck = Task(executorPreference: loop) { await self.checkRenewal(after: wait) }
+  }
+
+  private func checkRenewal(after milliseconds: Int64) async {
+    do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return }
+    do throws(KassaError) { try await refreshMemberships(.refresh) } catch {
+      if error.isTransient { scheduleRetry() }
+    }
+  }
+
+  // MARK: Storage
+
+  /// The time, as far as it is trusted; at most once a minute while the service answers.
+  func serverAnswered() {
+    let now = time.bootNanoseconds / 1_000_000
+    guard now >= timeSavedAt.adding(Constants.saveTimeMilliseconds) || timeSavedAt == .min else { return }
+    saveTime()
+  }
+
+  func saveTime() {
+    timeSavedAt = time.bootNanoseconds / 1_000_000
+    let now = state.now
+    write { storage throws(DatabaseError) in try storage.save(time: now) }
+  }
+
+  func saveIdentity() {
+    let user = state.identity.appUserID
+    write { storage throws(DatabaseError) in _ = try storage.save(appUserID: user, claim: nil) }
+  }
+
+  /// Another process may have written.
+  func reloadIfChanged() {
+    guard storage.hasForeignChanges(), let active else { return }
+    guard let cache = read({ storage throws(DatabaseError) in try storage.load(scope: active.setup.scope) }) else {
+      return
+    }
+    let user = read { storage throws(DatabaseError) in try storage.appUserID() }
+    for attempt in cache.attempts { attempts[attempt.nonce] = attempt }
+    state.change(.anotherProcess) { knowledge in
+      knowledge.fill(from: cache)
+      if let user { knowledge.ownership.identity.appUserID = user }
+    }
+    checkRenewals()
+  }
+
+  /// Writes, and says once when the disk refuses; the client goes on from memory.
+  @discardableResult
+  func write<Value>(_ body: (ClientStorage) throws(DatabaseError) -> Value) -> Value? {
+    do throws(DatabaseError) {
+      let value = try body(storage)
+      storageFailed = false
+      return value
+    } catch {
+      if !storageFailed {
+        storageFailed = true
+        report(
+          "storage_failed", "the disk refused a write, what is learnt now lasts for this process only: \(error.message)",
+          ["sqlite_code": JSON(Int(error.code))])
+      }
+      return nil
+    }
+  }
+
+  /// Writes what must be durable, or throws.
+  func writeDurably<Value>(
+    _ what: String, _ body: (ClientStorage) throws(DatabaseError) -> Value
+  ) throws(KassaError) -> Value {
+    do throws(DatabaseError) { return try body(storage) } catch {
+      throw KassaError(.storage, "\(what) cannot be saved, so nothing was charged: \(error.message)", retryable: true)
+    }
+  }
+
+  private func read<Value>(_ body: (ClientStorage) throws(DatabaseError) -> Value) -> Value? {
+    do throws(DatabaseError) { return try body(storage) } catch {
+      report("storage_failed", "the storage cannot be read: \(error.message)", ["sqlite_code": JSON(Int(error.code))])
+      return nil
+    }
+  }
+
+  // MARK: Diagnostics
+
+  nonisolated func report(_ code: String, _ message: String, _ details: JSON) {
+    queue.put(
+      .other(
+        state.stamped(
+          ["type": "diagnostic", "code": JSON(code), "message": JSON(message), "details": details])))
+  }
+
+  /// At most once for each configuration; what stands behind a colon only tells cases apart.
+  func reportOnce(_ key: String, _ message: String, _ details: JSON) {
+    guard active?.reported.insert(key).inserted ?? false else { return }
+    report(String(key.prefix { $0 != ":" }), message, details)
+  }
+
+  /// The last words: the time, and the end of everything that waits.
+  func shutDown() {
+    saveTime()
+    for task in [retry, expiry, renewalCheck] { task?.cancel() }
+    active = nil
+  }
+}
+
+extension ClientState.Knowledge {
+  /// What the storage knows takes the place of what was known, apart from what this run learnt of the network.
+  mutating func fill(from cache: ClientStorage.Cache?) {
+    let before = memberships
+    memberships = Dictionary((cache?.memberships ?? []).map { ($0.id, $0) }) { $1 }
+    for (id, row) in before where memberships[id]?.confirmedAt == row.confirmedAt { memberships[id] = row }
+    plans = cache?.plans.map { .stored($0) }
+    listedAt = cache?.listedAt ?? [:]
+    ownership.pendingClaims = cache?.pendingClaims ?? []
+  }
+}
+
+extension KassaError {
+  /// Nothing is wrong with the call or the credential: trying again later is worth it.
+  var isTransient: Bool { retryable }
+}

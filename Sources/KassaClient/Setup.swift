@@ -1,0 +1,69 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// What a configuration comes to: the parts that a client works with, put together by whoever knows the vendors.
+public struct Setup {
+  /// Names the service, the seller's account and the address: cached answers belong to one scope.
+  public var scope: String
+  public var backend: any Backend
+  public var presenter: any CheckoutPresenter
+  public var productIDs: Set<String>?
+  public var isSandbox: Bool
+  public var supportsExternalPurchases: Bool
+  public var priceText: @Sendable (Decimal, String, Int?) -> String
+  /// Does something to the sandbox in this process; nil with any other service.
+  public var simulate: ((JSON) throws(KassaError) -> JSON)?
+
+  public init(
+    scope: String, backend: any Backend, presenter: any CheckoutPresenter, productIDs: Set<String>?, isSandbox: Bool,
+    supportsExternalPurchases: Bool, priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
+    simulate: ((JSON) throws(KassaError) -> JSON)?
+  ) {
+    self.scope = scope
+    self.backend = backend
+    self.presenter = presenter
+    self.productIDs = productIDs
+    self.isSandbox = isSandbox
+    self.supportsExternalPurchases = supportsExternalPurchases
+    self.priceText = priceText
+    self.simulate = simulate
+  }
+}
+
+/// What a client gives to whoever builds its setup.
+public struct Surroundings: Sendable {
+  public var loop: EventLoop
+  public var time: any TimeSource
+  public var random: any RandomSource
+  /// The directory of the client, or ":memory:".
+  public var storage: String
+  let requests: HostRequests
+  let state: ClientState
+  public let log: Log
+  let serverAnswered: @Sendable () -> Void
+
+  /// Access tokens from the host, for the seller's account.
+  public func tokens(companyID: String) -> any AccessTokenSource {
+    HostTokens(loop: loop, requests: requests, time: time, random: random, companyID: companyID, now: now)
+  }
+
+  /// The presenter that asks the host.
+  public func hostPresenter(returnURL: String?) -> any CheckoutPresenter {
+    HostPresenter(requests: requests, returnURL: returnURL)
+  }
+
+  /// The trusted time.
+  public var now: @Sendable () -> Int64 { { [state] in state.now } }
+
+  /// To be told of the time by the service's own clock, with each of its answers.
+  public var serverTime: @Sendable (Int64) -> Void {
+    { [state, serverAnswered] milliseconds in
+      state.correctClock(serverMilliseconds: milliseconds)
+      serverAnswered()
+    }
+  }
+}
+
+/// Builds the parts for a configuration, or says what is wrong with it.
+public typealias Assembly = @Sendable (Configuration, Surroundings) throws(KassaError) -> Setup

@@ -1,0 +1,257 @@
+import Foundation
+import KassaBackends
+import KassaCore
+import KassaJSON
+import KassaPlatform
+import KassaSandbox
+import Testing
+
+@testable import KassaClient
+
+/// A client on the sandbox, with clocks that stand still until a test moves them and a network that can be cut.
+final class Rig: Sendable {
+  static let company = "biz_sandbox"
+  static let start: Int64 = 1_790_000_000_000
+
+  let time: ManualTime
+  let network: Network
+  let client: Client
+
+  /// What a test wants of the configuration.
+  struct Wishes: Sendable {
+    var catalogue: JSON?
+    var productIDs: [String] = []
+    var credential: (String, JSON) = ("api_key", "sandbox_key")
+    var presenter: JSON = ["presenter": "simulated"]
+    var offline: JSON = ["days": 30]
+    var isEnabled = true
+  }
+  let wishes: Wishes
+
+  init(
+    _ wishes: Wishes = Wishes(), storage: String = ":memory:", time: ManualTime? = nil, network: Network? = nil,
+    thread: String = "library", seed: UInt64 = 1, configure: Bool = true
+  ) throws {
+    let time = time ?? ManualTime(wallMilliseconds: Self.start)
+    let network = network ?? Network(time: time, seed: seed)
+    self.time = time
+    self.network = network
+    self.wishes = wishes
+    let options = try ClientOptions(["app_id": "test", "storage": JSON(storage), "thread": JSON(thread)])
+    client = try Client(options, assembly: network.assembly, time: time, random: SeededRandom(seed: seed &+ 77))
+    if configure { _ = try result(of: client.configure(configuration)) }
+  }
+
+  deinit { client.close() }
+
+  var configuration: JSON {
+    var backend: [(String, JSON)] = [
+      ("kind", "whop"), ("company_id", JSON(Self.company)), ("base_url", "embedded:"), wishes.credential,
+      ("product_ids", .array(wishes.productIDs.map { JSON($0) })),
+    ]
+    if let catalogue = wishes.catalogue { backend.append(("catalogue", catalogue)) }
+    return [
+      "backend": .object(backend), "checkout": wishes.presenter, "offline": wishes.offline,
+      "enabled": JSON(wishes.isEnabled), "locale": "en-US",
+    ]
+  }
+
+  // MARK: Operations
+
+  /// Waits for the completion; where the library sleeps meanwhile, time passes.
+  func completion(of operation: UInt64) throws -> JSON {
+    for _ in 0..<4_000 {
+      if let document = client.wait(operation, timeoutMilliseconds: 5) { return document }
+      if time.sleeperCount > 0, network.isQuiet { time.advance(milliseconds: 250) }
+    }
+    Issue.record("operation \(operation) never ended")
+    throw CancellationError()
+  }
+
+  @discardableResult
+  func result(of operation: UInt64) throws -> JSON {
+    let document = try completion(of: operation)
+    if let error = document["error"] { throw Failure(error) }
+    return try #require(document["result"])
+  }
+
+  func error(of operation: UInt64) throws -> JSON { try #require(try completion(of: operation)["error"]) }
+
+  struct Failure: Error, CustomStringConvertible {
+    let error: JSON
+    init(_ error: JSON) { self.error = error }
+    var description: String { error.text() }
+  }
+
+  @discardableResult
+  func simulate(_ action: JSON) throws -> JSON { try result(of: client.simulate(action)) }
+
+  /// Lets time pass for the device and the service alike.
+  func advance(days: Double = 0, milliseconds: Int64 = 0) {
+    time.advance(milliseconds: Int64(days * 86_400_000) + milliseconds)
+    settle()
+  }
+
+  func refresh() throws { try result(of: client.configure(configuration)) }
+
+  /// Lets the loop do what is due.
+  func settle() {
+    for _ in 0..<3 { Thread.sleep(forTimeInterval: 0.005) }
+    _ = client.revision
+  }
+
+  // MARK: Answers
+
+  func hasAccess(_ product: String) -> Bool {
+    client.clockMoved()
+    return product.withCString { client.answers.answers.hasAccess($0) }
+  }
+
+  var isSubscribed: Bool {
+    client.clockMoved()
+    return client.answers.answers.isSubscribed()
+  }
+
+  /// Everything that waits in the queue.
+  func events() -> [JSON] {
+    var events: [JSON] = []
+    while let event = client.nextEvent(timeoutMilliseconds: 0) { events.append(event) }
+    return events
+  }
+
+  func changes(_ what: String? = nil) -> [JSON] {
+    events().filter { $0["type"]?.string == "changed" && (what == nil || $0["what"]?.string == what) }
+  }
+
+  func diagnostics() -> [String] {
+    events().filter { $0["type"]?.string == "diagnostic" }.compactMap { $0["code"]?.string }
+  }
+
+  // MARK: Plans of the built-in catalogue
+
+  static let monthly = "plan_monthly", lifetime = "plan_lifetime", pro = "prod_pro"
+
+  @discardableResult
+  func buy(_ plan: String = Rig.monthly) throws -> JSON { try result(of: client.purchase(plan, [:])) }
+}
+
+/// The way to the service: the sandbox in this process, which a test can put out of reach or let answer strangely.
+final class Network: Sendable {
+  enum Weather: Sendable {
+    case fine
+    case offline
+    /// Every answer is this one.
+    case answers(HTTPResponse)
+  }
+
+  let time: ManualTime
+  private let seed: UInt64
+  private let weather = Locked(Weather.fine)
+  private let open = Locked(0)
+  private let log = Locked<[HTTPRequest]>([])
+  private let change = Locked<(@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?>(nil)
+  private let hold = Locked<(@Sendable (HTTPRequest) -> Bool)?>(nil)
+  private let sandbox = Locked<Shared?>(nil)
+
+  /// The sandbox is used on the loop only.
+  private struct Shared: @unchecked Sendable { let sandbox: Sandbox }
+
+  init(time: ManualTime, seed: UInt64 = 1) {
+    self.time = time
+    self.seed = seed
+  }
+
+  func set(_ weather: Weather) { self.weather.with { $0 = weather } }
+  func hold(_ matches: (@Sendable (HTTPRequest) -> Bool)?) { hold.with { $0 = matches } }
+  /// Changes what comes back.
+  func rewrite(_ body: (@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?) { change.with { $0 = body } }
+  var requests: [HTTPRequest] { log.with { $0 } }
+  func forget() { log.with { $0 = [] } }
+  /// No request is under way.
+  var isQuiet: Bool { open.with { $0 } == 0 }
+
+  var assembly: Assembly {
+    { [self] configuration, surroundings throws(KassaError) in
+      let whop = try WhopConfiguration(configuration.backend)
+      let sandbox = try service(whop)
+      let transport = Cable(network: self, inner: EmbeddedTransport(sandbox, time: time))
+      let tokens: (any AccessTokenSource)? =
+        if case .host = whop.credential { surroundings.tokens(companyID: whop.companyID) } else { nil }
+      let backend = WhopBackend(
+        whop, transport: transport, tokens: tokens, time: surroundings.time, random: surroundings.random,
+        source: "kassa/test", now: surroundings.now, serverTime: surroundings.serverTime)
+      let presenter: any CheckoutPresenter =
+        configuration.presenter == .simulated
+        ? SimulatedPresenter(sandbox, card: configuration.card)
+        : surroundings.hostPresenter(returnURL: configuration.returnURL)
+      return Setup(
+        scope: "whop", backend: backend, presenter: presenter, productIDs: whop.productIDs.map(Set.init),
+        isSandbox: true, supportsExternalPurchases: true, priceText: { amount, currency, _ in "\(amount.text) \(currency)" },
+        simulate: { action throws(KassaError) in try sandbox.perform(action) })
+    }
+  }
+
+  /// One service, however many clients.
+  private func service(_ whop: WhopConfiguration) throws(KassaError) -> Sandbox {
+    if let shared = sandbox.with({ $0 }) { return shared.sandbox }
+    let new = try Sandbox(catalogue: whop.catalogue, time: time, random: SeededRandom(seed: seed))
+    sandbox.with { $0 = Shared(sandbox: new) }
+    return new
+  }
+
+  private struct Cable: HTTPTransport {
+    let network: Network
+    let inner: any HTTPTransport
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+      network.log.with { $0.append(request) }
+      while network.hold.with({ $0 })?(request) ?? false {
+        do throws(CancellationError) { try await network.time.sleep(milliseconds: 100) } catch { throw .cancelled }
+      }
+      network.open.with { $0 += 1 }
+      defer { network.open.with { $0 -= 1 } }
+      switch network.weather.with({ $0 }) {
+      case .fine:
+        let response = try await inner.send(request)
+        return network.change.with { $0 }.map { $0(request, response) } ?? response
+      case .offline: throw .offline("cut by the test")
+      case .answers(let response): return response
+      }
+    }
+
+    func milliseconds(ofHTTPDate text: String) -> Int64? { inner.milliseconds(ofHTTPDate: text) }
+  }
+}
+
+/// A directory that is gone after the test.
+final class TemporaryDirectory {
+  let path: String
+  init() {
+    let base = FileManager.default.temporaryDirectory.appendingPathComponent("kassa-test-\(UUID().uuidString)")
+    path = base.path
+  }
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+extension Rig {
+  /// The next request of that kind, past everything else in the queue.
+  func request(_ service: String, _ method: String) throws -> JSON {
+    for _ in 0..<400 {
+      guard let event = client.nextEvent(timeoutMilliseconds: 10) else { continue }
+      if event["service"]?.string == service, event["method"]?.string == method { return event }
+    }
+    Issue.record("no request \(service)/\(method)")
+    throw CancellationError()
+  }
+
+  func respond(_ request: JSON, _ reply: JSON) throws -> Bool {
+    client.respond(UInt64(try #require(request["id"]?.integer)), reply)
+  }
+
+  /// Pays at the checkout that a request shows, and comes back.
+  func pay(_ request: JSON, card: String = "4242 4242 4242 4242") throws {
+    let url = try #require(request["params"]?["url"])
+    let result = try simulate(["action": "complete_checkout", "url": url, "card": JSON(card)])
+    #expect(try respond(request, ["outcome": "returned", "url": result["redirect_url"] ?? .null]))
+  }
+}

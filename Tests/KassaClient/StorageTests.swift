@@ -1,0 +1,142 @@
+import Foundation
+import KassaCore
+import KassaJSON
+import KassaPlatform
+import Testing
+
+@testable import KassaClient
+
+/// What survives: restarts, other processes, damage, full and read-only disks.
+@Suite struct StorageTests {
+  @Test("The device id and the user survive a restart; files are private") func restart() throws {
+    let directory = TemporaryDirectory()
+    let id: String
+    do {
+      let rig = try Rig(storage: directory.path)
+      id = rig.client.deviceID
+      try rig.result(of: rig.client.logIn("ada"))
+    }
+    let rig = try Rig(storage: directory.path)
+    #expect(rig.client.deviceID == id)
+    #expect(rig.client.appUserID == "ada")
+    func mode(_ path: String) throws -> Int {
+      try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+    #expect(try mode(directory.path) == 0o700)
+    for file in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+      #expect(try mode("\(directory.path)/\(file)") == 0o600, "\(file)")
+    }
+  }
+
+  @Test("S069 one client sees what another wrote to the same directory, without network") func sharedDirectory() throws {
+    let directory = TemporaryDirectory()
+    let first = try Rig(storage: directory.path)
+    let second = try Rig(storage: directory.path, time: first.time, network: first.network)
+    #expect(first.client.deviceID == second.client.deviceID)
+    second.network.set(.fine)
+    _ = second.events()
+    try first.buy()
+    second.network.set(.offline)
+    for _ in 0..<200 where !second.hasAccess(Rig.pro) { Thread.sleep(forTimeInterval: 0.005) }
+    #expect(second.hasAccess(Rig.pro))
+    #expect(second.changes("entitlements").last?["cause"]?.string == "another_process")
+    first.client.logOut()
+  }
+
+  @Test("S069 a login and a logout elsewhere are seen too") func sharedIdentity() throws {
+    let directory = TemporaryDirectory()
+    let first = try Rig(storage: directory.path)
+    let second = try Rig(storage: directory.path, time: first.time, network: first.network)
+    try first.result(of: first.client.logIn("ada"))
+    for _ in 0..<200 where second.client.appUserID == nil { Thread.sleep(forTimeInterval: 0.005) }
+    #expect(second.client.appUserID == "ada")
+    first.client.logOut()
+    for _ in 0..<200 where second.client.appUserID != nil { Thread.sleep(forTimeInterval: 0.005) }
+    #expect(second.client.appUserID == nil)
+  }
+
+  @Test("S066 S075 a damaged file is set aside, and a new one begun", arguments: [
+    Data("not a database, but long enough to be read as one, certainly".utf8), Data(repeating: 0, count: 8_192),
+    Data(repeating: 0xFF, count: 100_000),
+  ])
+  func damaged(content: Data) throws {
+    let directory = TemporaryDirectory()
+    let id: String
+    do { id = try Rig(storage: directory.path).client.deviceID }
+    for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: "\(directory.path)/kassa.db\(suffix)") }
+    try content.write(to: URL(fileURLWithPath: "\(directory.path)/kassa.db"))
+    let rig = try Rig(storage: directory.path, seed: 2)
+    #expect(rig.client.deviceID != id)
+    #expect(rig.diagnostics().contains("storage_reset"))
+    try rig.buy()
+    #expect(rig.hasAccess(Rig.pro))
+    let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+    #expect(files.contains { $0.hasPrefix("kassa.db.damaged-") })
+  }
+
+  @Test("S074 an empty file, and one that vanishes while the client runs") func vanished() throws {
+    let directory = TemporaryDirectory()
+    try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
+    _ = FileManager.default.createFile(atPath: "\(directory.path)/kassa.db", contents: Data())
+    let rig = try Rig(storage: directory.path)
+    try rig.buy()
+    for file in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+      try FileManager.default.removeItem(atPath: "\(directory.path)/\(file)")
+    }
+    try rig.refresh()
+    #expect(rig.hasAccess(Rig.pro))
+  }
+
+  @Test("S075 a file of a later version is refused, and nothing of it is lost") func laterVersion() throws {
+    let directory = TemporaryDirectory()
+    do { _ = try Rig(storage: directory.path) }
+    do {
+      let database = try Database(path: "\(directory.path)/kassa.db")
+      try database.script("PRAGMA user_version=999")
+    }
+    let problem = #expect(throws: KassaError.self) { try Rig(storage: directory.path) }
+    #expect(problem?.code == .storage)
+    #expect(problem?.message.contains("later version") == true)
+  }
+
+  @Test("S073 a place that cannot be used is said, not suffered", arguments: ["/proc/kassa", "/dev/null/kassa"])
+  func unusable(path: String) throws {
+    let problem = #expect(throws: KassaError.self) { try Rig(storage: path) }
+    #expect(problem?.code == .storage)
+    #expect(problem?.message.contains(path) == true)
+  }
+
+  @Test("S070 two clients, a thousand logins each, on one directory") func busy() throws {
+    let directory = TemporaryDirectory()
+    let first = try Rig(storage: directory.path)
+    let second = try Rig(storage: directory.path, time: first.time, network: first.network)
+    for number in 0..<100 {
+      try first.result(of: first.client.logIn("user\(number)"))
+      try second.result(of: second.client.logIn("other\(number)"))
+    }
+    #expect(first.diagnostics().isEmpty)
+    #expect(second.diagnostics().isEmpty)
+    try first.buy()
+    #expect(first.hasAccess(Rig.pro))
+  }
+
+  @Test("Without a name nothing is kept, and that is said once") func inMemory() throws {
+    let options = try ClientOptions([:])
+    try #require(options.storage == ":memory:")
+    let client = try Client(options, assembly: Network(time: ManualTime(wallMilliseconds: Rig.start)).assembly)
+    defer { client.close() }
+    #expect(client.nextEvent(timeoutMilliseconds: 0)?["code"]?.string == "storage_in_memory")
+    #expect(client.nextEvent(timeoutMilliseconds: 0) == nil)
+  }
+
+  @Test("Options that cannot be", arguments: [
+    (["app_id": "a/b"], "app_id must be"), (["app_id": ""], "app_id must be"), (["app_id": ".."], "app_id must be"),
+    (["ap_id": "x"], "ap_id is not a known key; did you mean \"app_id\"?"), (["storage": ""], "storage must be"),
+    (["thread": "main"], "thread must be one of"), (["app_id": 5], "app_id must be a string (got a number)"),
+  ] as [(JSON, String)])
+  func options(document: JSON, message: String) throws {
+    let problem = #expect(throws: KassaError.self) { try ClientOptions(document) }
+    #expect(problem?.code == .invalidArgument)
+    #expect(problem?.message.hasPrefix(message) == true)
+  }
+}

@@ -1,0 +1,67 @@
+"""The programs of examples/python, run as a reader would."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from support import COMPANY, KEY, ROOT, Run, Sandbox
+
+EXAMPLES = ROOT / "examples" / "python"
+
+
+def test_paywall(run_python: Run) -> None:
+    typed = "1\nlogin user-1\nlogout\nlogin user-1\nrestore\n99\nsing\nquit\n"
+    done = run_python(str(EXAMPLES / "paywall.py"), input=typed)
+    assert (done.returncode, done.stderr) == (0, "")
+    for said in ["Guest. Not subscribed.", "Bought. Receipt: pay_", "user-1. Subscribed - thank you!", "Restored."]:
+        assert said in done.stdout
+    assert "There is no such plan." in done.stdout
+    assert "What?" in done.stdout
+
+
+def test_paywall_with_a_server(run_python: Run, sandbox: Sandbox) -> None:
+    options = ["--base-url", sandbox.base_url, "--company-id", COMPANY, "--api-key", KEY]
+    done = run_python(str(EXAMPLES / "paywall.py"), *options, input="")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Guest. Not subscribed." in done.stdout
+
+
+def test_asyncio_events(run_python: Run) -> None:
+    done = run_python(str(EXAMPLES / "asyncio_events.py"))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert "entitlements changed (purchase); access: True" in lines
+    assert any(line.endswith("access: False") for line in lines[lines.index("bought plan_monthly") :])
+    assert lines[-1] == "done"
+
+
+def test_token_backend_and_client(run_python: Run, sandbox: Sandbox) -> None:
+    backend = subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "token_backend.py"), "--port", "0", "--base-url", sandbox.base_url],
+        env={**os.environ, "WHOP_API_KEY": KEY, "WHOP_COMPANY_ID": COMPANY},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert backend.stdout is not None
+        url = backend.stdout.readline().split()[-1]
+        options = [COMPANY, "--backend", url, "--base-url", sandbox.base_url]
+        done = run_python(str(EXAMPLES / "token_client.py"), *options)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("fetching a token (first)\n")
+        assert done.stdout.endswith("0 active memberships\n")
+    finally:
+        backend.terminate()
+        backend.communicate(timeout=10)
+
+
+def test_every_example_says_how_to_run_it() -> None:
+    for path in EXAMPLES.glob("*.py"):
+        documentation = re.match(r'"""(.*?)"""', path.read_text(), re.DOTALL)
+        assert documentation is not None, path
+        assert f"{Path(path).name}" in documentation[1], path

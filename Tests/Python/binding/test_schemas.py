@@ -1,0 +1,109 @@
+"""The schemas themselves, and that they say what the documentation says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemas
+from jsonschema import Draft202012Validator, ValidationError
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCUMENTS = (ROOT / "docs" / "documents.md").read_text()
+# The heading of docs/documents.md whose table lists the fields of a schema.
+TABLES = {
+    "money": "Money",
+    "plan": "Plan",
+    "membership": "Membership",
+    "entitlement": "Entitlement",
+    "explanation": "Explanation",
+    "error": "Errors",
+    "purchase": "Results",
+}
+
+
+def section(heading: str) -> str:
+    return re.split(r"^##+ ", DOCUMENTS.split(f"\n## {heading}\n")[1], flags=re.MULTILINE)[0]
+
+
+def first_column(text: str) -> list[str]:
+    cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+
+
+@pytest.mark.parametrize("name", schemas.schemas())
+def test_each_schema_is_valid(name: str) -> None:
+    Draft202012Validator.check_schema(schemas.schemas()[name])
+
+
+def test_every_schema_is_named_in_the_documentation_and_the_other_way_round() -> None:
+    assert set(re.findall(r"schema/([a-z_]+)\.json", DOCUMENTS)) == set(schemas.schemas())
+
+
+@pytest.mark.parametrize(("name", "heading"), TABLES.items())
+def test_a_schema_has_the_fields_of_its_table(name: str, heading: str) -> None:
+    fields = set(schemas.schemas()[name]["properties"]) - {"sandbox"}
+    operations = {"configure", "refresh_plans", "purchase", "log_in", "restore_purchases", "simulate"}
+    assert fields == set(first_column(section(heading))) - operations
+
+
+def test_the_configuration_schema_has_the_keys_of_its_table() -> None:
+    properties = schemas.schemas()["configuration"]["properties"]
+    keys = {
+        f"{key}.{inner}" if inner else key
+        for key, schema in properties.items()
+        for inner in (schema.get("properties") or {"": None})
+    }
+    assert keys == set(first_column(section("Configuration")))
+
+
+@pytest.mark.parametrize(("name", "document"), [("error", "errors.md"), ("diagnostic", "documents.md")])
+def test_a_schema_has_the_codes_of_its_table(name: str, document: str) -> None:
+    text = (ROOT / "docs" / document).read_text()
+    if name == "diagnostic":
+        text = text.split("### Diagnostics")[1].split("## Results")[0]
+    assert schemas.schemas()[name]["properties"]["code"]["examples"] == first_column(text)
+
+
+@pytest.mark.parametrize(("name", "heading"), [("configuration", "Configuration"), ("explanation", "Explanation")])
+def test_the_examples_of_the_documentation_are_valid(name: str, heading: str) -> None:
+    example = re.search(r"```json\n(.*?)```", section(heading), re.DOTALL)
+    assert example is not None
+    schemas.check(name, json.loads(example[1]))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"backend": {"kind": "whop", "company_id": "biz_x"}},
+        {"backend": {"kind": "whop", "company_id": "biz_x", "api_key": "k", "access_token": "host"}},
+        {"backend": {"kind": "whop", "company_id": "x", "api_key": "k"}},
+        {"backend": {"kind": "whop", "company_id": "biz_x", "api_key": "k"}, "ofline": {}},
+        {"backend": {"kind": "whop", "company_id": "biz_x", "api_key": "k"}, "offline": {"days": -1}},
+    ],
+)
+def test_wrong_configurations_are_refused(config: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        schemas.validator("configuration", strict=False).validate(config)
+
+
+def test_readers_accept_new_fields_and_words_and_the_tests_do_not() -> None:
+    event = {"type": "changed", "what": "plans", "revision": 1, "cause": "refresh"}
+    schemas.check_event(event)
+    for newer in ({**event, "hue": 1}, {**event, "cause": "moonrise"}):
+        schemas.validator("changed", strict=False).validate(newer)
+        with pytest.raises(AssertionError):
+            schemas.check_event(newer)
+
+
+def test_a_completion_has_the_result_of_its_operation() -> None:
+    completed = {"type": "completed", "op": 1, "operation": "log_in"}
+    schemas.check_event({**completed, "result": {"app_user_id": "u", "claimed": ["mem_1"], "deferred": False}})
+    wrongs: list[dict[str, Any]] = [{"result": {"source": "network"}}, {}, {"result": {}, "error": {}}]
+    for wrong in wrongs:
+        with pytest.raises(AssertionError):
+            schemas.check_event({**completed, **wrong})

@@ -1,0 +1,319 @@
+"""The documents of docs/documents.md as frozen dataclasses.
+
+Names are those of the documents. Times are `datetime` in UTC, exact to the millisecond; money is `Decimal`. Words such
+as `status` and `outcome` are plain `str`, because later versions of the service add to them. Each value keeps the whole
+document in `raw`, so a field that this version does not name is still there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+from .errors import OUTCOMES, PurchaseNotCompleted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from typing_extensions import Self
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def read_time(milliseconds: int) -> datetime:
+    """Milliseconds since 1970 as a `datetime` in UTC. What lies outside its years becomes its first or last moment."""
+    try:
+        return EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return (datetime.max if milliseconds > 0 else datetime.min).replace(tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Document:
+    """What every document has."""
+
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+    """The document as the library sent it."""
+
+    @property
+    def sandbox(self) -> bool:
+        """It comes from the sandbox in this process."""
+        return self.raw.get("sandbox") is True
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Self:
+        """The value for a document. Fields without a place here stay in `raw`."""
+        return cls(raw, **{declared.name: read(raw, declared) for declared in dataclasses.fields(cls)[1:]})
+
+
+def read(raw: Mapping[str, Any], declared: dataclasses.Field[Any]) -> Any:
+    """The value of a field, read as its declared type says. (`from_` is the document's `from`.)"""
+    value = raw[declared.name.rstrip("_")]
+    if value is None:
+        return None
+    return READERS.get(str(declared.type).removesuffix(" | None"), keep)(value)
+
+
+def keep(value: Any) -> Any:
+    """Text, numbers and booleans are what they are in JSON."""
+    return value
+
+
+@dataclass(frozen=True)
+class Money(Document):
+    """An exact amount. `str()` is the text for people."""
+
+    amount: Decimal
+    """In major units: `Decimal("9.99")`."""
+    amount_micros: int | None
+    """The same in millionths; None if it is not a whole number of them."""
+    currency: str
+    """Upper case, `"USD"`; ISO 4217 and what the service adds, such as `"BTC"`."""
+    formatted: str
+    """Text for people in the configured locale. Never parse it."""
+
+    def __str__(self) -> str:
+        return self.formatted
+
+
+@dataclass(frozen=True)
+class RenewalPeriod(Document):
+    """How often a plan renews."""
+
+    kind: str
+    """`weekly`, `monthly`, `quarterly`, `semi_annual`, `yearly` or `custom`."""
+    days: int
+    description: str
+    """For display, `"Monthly"`."""
+
+
+@dataclass(frozen=True)
+class Plan(Document):
+    """What can be bought. (WhopCheckout, `CheckoutPlan`.)"""
+
+    id: str
+    product_id: str | None
+    """The product that it sells."""
+    title: str | None
+    description: str | None
+    plan_type: str
+    """`one_time`, `renewal` or `unknown`."""
+    billing_period_days: int | None
+    renewal_period: RenewalPeriod | None
+    trial_period_days: int | None
+    base_currency: str
+    """As the service sends it, `"usd"`."""
+    initial_price: float
+    renewal_price: float
+    initial_price_money: Money
+    renewal_price_money: Money
+    whop_display_price: str
+    """The renewal price of a renewing plan, else the initial price, formatted."""
+    apple_display_price: str | None
+    visibility: str
+    """`visible`, `hidden`, `archived` or `quick_link`."""
+    available: bool
+    """It can be bought now."""
+
+
+@dataclass(frozen=True)
+class Membership(Document):
+    """What was bought, and grants a product. (WhopCheckout, `CheckoutMembership`.)"""
+
+    id: str
+    product_id: str
+    plan_id: str
+    status: str
+    """`active`, `trialing`, `canceling`, `past_due`, `completed`, `canceled`, `expired`, `drafted`, ..., `unknown`."""
+    raw_status: str
+    """The service's own word."""
+    is_active: bool
+    """Grants access now."""
+    is_claimed: bool
+    """Belongs to an app user."""
+    created_at: datetime
+    expires_at: datetime | None
+    """A fixed end."""
+    renewal_period_end: datetime | None
+    """The next renewal."""
+    cancel_at_period_end: bool
+    receipt_id: str | None
+    """Known for purchases made on this device."""
+    manage_url: str | None
+    """Where the buyer manages it."""
+
+
+@dataclass(frozen=True)
+class Entitlement(Document):
+    """One source of access, also one that ended: until when it grants, and why."""
+
+    source: str
+    """`membership`."""
+    id: str
+    """Of the source."""
+    product_id: str
+    plan_id: str
+    status: str
+    active: bool
+    """Grants access now."""
+    ends_at: datetime | None
+    """When it stops (or stopped) granting if nothing else is learnt; None for no end."""
+    rule: str
+    """What decided: `fixed_end`, `renewal_grace`, `lifetime` and others; docs/documents.md, "Entitlement"."""
+    stale: bool
+    """Not confirmed for longer than the configuration's `offline.days`."""
+    confirmed_at: datetime
+    """When the service last said so."""
+    from_: str
+    """The document's `from`: `network` or `cache`: whether that was in this run."""
+
+
+@dataclass(frozen=True)
+class Clock(Document):
+    """What the time in an explanation was trusted on."""
+
+    now: datetime
+    source: str
+    """`server`, `saved` or `wall`."""
+    server_time: datetime | None
+    server_seen_ms_ago: int | None
+
+
+@dataclass(frozen=True)
+class Offline(Document):
+    """The configuration's rule for grants without an end."""
+
+    days: int
+    mode: str
+    """`lenient` or `strict`."""
+    confirmed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Explanation(Document):
+    """Why `has_access` answers what it does."""
+
+    product_id: str
+    access: bool
+    answer: str
+    """`yes`, `no`, or `unknown`: nothing was ever learnt from the service, so "no" is not known."""
+    reason: str
+    """`granted`, `no_source`, `ended`, `not_configured`, `never_loaded` or `product_not_configured`."""
+    decided_by: str | None
+    """The id of the source that grants longest."""
+    app_user_id: str | None
+    considered: tuple[Entitlement, ...]
+    clock: Clock
+    offline: Offline
+
+
+@dataclass(frozen=True)
+class PurchaseResult(Document):
+    """How a purchase ended. (WhopCheckout, `CheckoutPurchaseResult`.)"""
+
+    outcome: str
+    """`purchased`, `pending`, `cancelled` or `disabled`."""
+    plan_id: str
+    method: str
+    receipt_id: str | None
+    membership: Membership | None
+    """None if the service has not made it yet. Do not grant by it: ask `has_access`."""
+
+    @property
+    def purchased(self) -> bool:
+        """It was bought."""
+        return self.outcome == "purchased"
+
+    def raise_for_outcome(self) -> Self:
+        """Returns the result of a purchase, and raises `PurchaseNotCompleted` (one class an outcome) otherwise."""
+        if self.purchased:
+            return self
+        raise OUTCOMES.get(self.outcome, PurchaseNotCompleted)(self)
+
+
+@dataclass(frozen=True)
+class LoginResult(Document):
+    """What a login did."""
+
+    app_user_id: str
+    claimed: tuple[str, ...]
+    """The memberships that were claimed by this call."""
+    deferred: bool
+    """The claim waits for the network."""
+
+
+@dataclass(frozen=True)
+class RestoreResult(Document):
+    """What a restore found."""
+
+    outcome: str
+    """`completed`."""
+    restored: bool
+    """An active membership was found."""
+
+
+@dataclass(frozen=True)
+class Changed(Document):
+    """Answers have changed: ask again."""
+
+    what: str
+    """`plans`, `entitlements` or `identity`."""
+    revision: int
+    cause: str
+    """`configure`, `refresh`, `purchase`, `login`, `logout`, `restore`, `expiry` or `another_process`."""
+
+
+@dataclass(frozen=True)
+class Diagnostic(Document):
+    """Something worth knowing that failed nothing."""
+
+    code: str
+    message: str
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Request(Document):
+    """The library needs the host: answer with `client.respond(request.id, reply)`."""
+
+    id: int
+    service: str
+    """`auth` or `checkout`."""
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RequestCancelled(Document):
+    """No answer to this request is needed any more."""
+
+    id: int
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "datetime": read_time,
+    "Decimal": Decimal,
+    "Money": Money.of,
+    "RenewalPeriod": RenewalPeriod.of,
+    "Membership": Membership.of,
+    "Clock": Clock.of,
+    "Offline": Offline.of,
+    "tuple[str, ...]": tuple,
+    "tuple[Entitlement, ...]": lambda values: tuple(map(Entitlement.of, values)),
+}
+
+EVENTS: dict[str, type[Document]] = {
+    "changed": Changed,
+    "diagnostic": Diagnostic,
+    "request": Request,
+    "request_cancelled": RequestCancelled,
+}
+
+
+def event_from(raw: Mapping[str, Any]) -> Document:
+    """The event for a document of the queue; a plain `Document` for a type that this version does not know."""
+    return EVENTS.get(raw["type"], Document).of(raw)

@@ -1,0 +1,80 @@
+"""Operations that are started without waiting: `client.start`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ._results import read_configured, read_login, read_plans, read_purchase, read_restored, read_simulated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ._core import Started
+    from ._documents import LoginResult, Plan, PurchaseResult, RestoreResult
+    from .client import Client
+
+Result = TypeVar("Result")
+
+
+class Operation(Generic[Result]):
+    """An operation under way. It goes on whether or not somebody waits for it."""
+
+    def __init__(self, client: Client, started: Started, read: Callable[[Mapping[str, Any]], Result]) -> None:
+        self._client = client
+        self._started = started
+        self._read = read
+
+    @property
+    def number(self) -> int:
+        """The operation's number in its client."""
+        return self._started.number
+
+    @property
+    def done(self) -> bool:
+        """Its completion was read from the queue, by any wait or iterator of this client."""
+        return self._started.completion is not None
+
+    def wait(self, timeout: float | None = None) -> Result:
+        """Waits for the result, or raises the operation's error.
+
+        TimeoutError after `timeout` seconds; the operation goes on, and can be waited for again.
+        """
+        return self._read(self._client._completion(self._started, timeout))
+
+    def cancel(self) -> bool:
+        """Asks the operation to end early. False if it has ended."""
+        return self._client.cancel(self.number)
+
+    def __repr__(self) -> str:
+        return f"<kassa.Operation {self.number}{' done' if self.done else ''}>"
+
+
+class Start:
+    """The operations of a client, started without waiting. Arguments and results are those of `Client`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def configure(self, config: Mapping[str, Any] | None = None, **keys: Any) -> Operation[str]:
+        """See `Client.configure`. What is cached answers questions as soon as this returns."""
+        return Operation(self._client, self._client._configure(config, keys), read_configured)
+
+    def refresh_plans(self) -> Operation[list[Plan]]:
+        """See `Client.refresh_plans`."""
+        return Operation(self._client, self._client._refresh_plans(), read_plans)
+
+    def purchase(self, plan_id: str, method: str | None = None) -> Operation[PurchaseResult]:
+        """See `Client.purchase`."""
+        return Operation(self._client, self._client._purchase(plan_id, method), read_purchase)
+
+    def log_in(self, app_user_id: str, attributes: Mapping[str, Any] | None = None) -> Operation[LoginResult]:
+        """See `Client.log_in`."""
+        return Operation(self._client, self._client._log_in(app_user_id, attributes), read_login)
+
+    def restore_purchases(self) -> Operation[RestoreResult]:
+        """See `Client.restore_purchases`."""
+        return Operation(self._client, self._client._restore_purchases(), read_restored)
+
+    def simulate(self, action: Mapping[str, Any]) -> Operation[Mapping[str, Any]]:
+        """See `Client.simulate`."""
+        return Operation(self._client, self._client._simulate(action), read_simulated)
