@@ -63,10 +63,10 @@ public final class AnswerTable: @unchecked Sendable {
   /// `known` are the only products that may be asked for; nil: any. Of others the answer is `unknown`.
   public func publish(_ grants: [Grant], subscription: End?, known: Set<String>? = nil) {
     let now = board.pointee.now()
+    let writer = board.pointee.writer
     let entries = grants.count + (known?.count ?? 0)
-    let table = board.pointee.nextTable(grants: entries)
-    board.pointee.publications &+= 1
-    table.fill(publication: board.pointee.publications, grants: entries) {
+    let table = writer.pointee.nextTable(entries: entries)
+    table.fill(publication: writer.pointee.nextPublication(), entries: entries) {
       table.pointee.missing.store(known == nil ? GrantTable.notGranted : GrantTable.unknown)
       for product in known ?? [] { table.insert(board.pointee.tag(of: product), end: GrantTable.notGranted) }
       table.pointee.subscriptionEnd.store(table.noticed(subscription.map { $0.word(after: now) } ?? 0))
@@ -83,14 +83,14 @@ public final class AnswerTable: @unchecked Sendable {
     board.pointee.set(clock)
     // What was found out by the former clock no longer holds: the new number refuses it, even from a reader that is
     // about to write it down.
-    board.pointee.publications &+= 1
-    board.pointee.current.load(ordering: .relaxed)?.pointee.quiet.store(
-      QuietWord(publication: board.pointee.publications).bits, ordering: .releasing)
+    let writer = board.pointee.writer
+    let quiet = QuietWord(publication: writer.pointee.nextPublication())
+    board.pointee.current.load(ordering: .relaxed)?.pointee.quiet.store(quiet.bits, ordering: .releasing)
   }
 }
 
 /// The reader's side of an `AnswerTable`: one pointer, copied freely, good for ever.
-public struct Answers {
+public struct Answers: @unchecked Sendable {
   private let board: UnsafeMutablePointer<AnswerBoard>
   init(_ board: UnsafeMutablePointer<AnswerBoard>) { self.board = board }
   init?(address: UInt) {
@@ -106,50 +106,57 @@ public struct Answers {
   }
 
   /// Whether a grant of this product, a C string, stands at this moment.
-  @inline(__always)
-  public func access(_ product: UnsafePointer<CChar>) -> Access {
-    let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
-    return stands { $0.end(of: tag) }
-  }
-
+  public func access(_ product: UnsafePointer<CChar>) -> Access { access(product) { true } }
   public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool { access(product) == .granted }
 
   /// Whether there is a subscription at this moment.
-  public func isSubscribed() -> Bool {
-    stands { $0.pointee.subscriptionEnd.load() } == .granted
+  public func isSubscribed() -> Bool { isSubscribed { true } }
+
+  /// The same; but no, if the client turns out to be closed after its table was read.
+  @inline(__always)
+  func access(_ product: UnsafePointer<CChar>, isOpen: () -> Bool) -> Access {
+    let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
+    return stands(isOpen) { $0.end(of: tag) }
   }
 
   @inline(__always)
-  private func stands(_ end: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Access {
+  func isSubscribed(isOpen: () -> Bool) -> Bool {
+    stands(isOpen) { $0.pointee.subscriptionEnd.load() } == .granted
+  }
+
+  @inline(__always)
+  private func stands(_ isOpen: () -> Bool, _ read: (UnsafeMutablePointer<GrantTable>) -> UInt64) -> Access {
     while let table = board.pointee.current.load(ordering: .acquiring) {
       let sequence = table.pointee.sequence.load(ordering: .acquiring)
-      let end = end(table)
-      let earliestEnd = table.pointee.earliestEnd.load()
-      let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
+      let end = read(table)
       atomicMemoryFence(ordering: .acquiring)
       guard sequence & 1 == 0, table.pointee.sequence.load() == sequence else { continue }
-
+      guard isOpen() else { return .notGranted }
       if end <= GrantTable.notGranted { return end == GrantTable.unknown ? .unknown : .notGranted }
-      if end == .max { return .granted }
-      let coarse = kassa_coarse_nanoseconds()
-      let stands = quiet.covers(coarse) || standsExactly(end, earliestEnd, table, quiet, coarse)
-      return stands ? .granted : .notGranted
+      return end == .max ? .granted : stands(until: end, table, sequence)
     }
     return .notGranted
   }
 
-  /// Asks the exact clock, and notes for how long nobody need ask it again.
+  /// Holds an end against the clock: the coarse one if it is known that no grant of the table ends soon, else the exact
+  /// one, and then it is noted for how long nobody need ask that again.
   @inline(never)
-  private func standsExactly(
-    _ end: UInt64, _ earliestEnd: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ quiet: QuietWord, _ coarse: Int64
-  ) -> Bool {
+  private func stands(until end: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ sequence: UInt64) -> Access {
+    let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
+    let earliestEnd = table.pointee.earliestEnd.load()
+    atomicMemoryFence(ordering: .acquiring)
+    // If the table was filled anew since the end was read, they say nothing about that end.
+    let isSameTable = table.pointee.sequence.load() == sequence
+
+    let coarse = kassa_coarse_nanoseconds()
+    if isSameTable, quiet.covers(coarse) { return .granted }
     let now = board.pointee.now()
-    if !board.pointee.isClockStanding, earliestEnd > now,
+    if isSameTable, !board.pointee.isClockStanding, earliestEnd > now,
       let longer = quiet.extended(from: coarse, nanosecondsToEarliestEnd: earliestEnd - now)
     {
       _ = table.pointee.quiet.compareExchange(expected: quiet.bits, desired: longer.bits, ordering: .relaxed)
     }
-    return now < end
+    return now < end ? .granted : .notGranted
   }
 }
 
@@ -193,18 +200,16 @@ struct AnswerBoard: ~Copyable {
   private let standingClock = Atomic<Int64>(AnswerBoard.noStandingClock)
   private let hash: KeyedHash
 
-  // The writer's own.
-  var publications: UInt64 = 0
-  private typealias Table = UnsafeMutablePointer<GrantTable>
-  /// The current one last, and the next one first.
-  private var tables: (Table?, Table?, Table?) = (nil, nil, nil)
-  /// The next spare board, while this one is spare.
-  var next: UnsafeMutablePointer<AnswerBoard>?
+  /// What nobody reads but the writer. Memory of its own, its address taken before it is changed: to Swift, changing a
+  /// part of the board would be changing the board, which others read.
+  let writer: UnsafeMutablePointer<Writer>
 
   private static let noStandingClock = Int64.min
 
   private init(hash: KeyedHash) {
     self.hash = hash
+    writer = .allocate(capacity: 1)
+    writer.initialize(to: Writer())
   }
 
   static func make(hash: KeyedHash) -> UnsafeMutablePointer<AnswerBoard> {
@@ -213,7 +218,7 @@ struct AnswerBoard: ~Copyable {
     return board
   }
 
-  /// 63 bits stand for the id; never 0.
+  /// 63 bits stand for the id; always odd.
   @inline(__always)
   func tag(of bytes: UnsafeRawPointer, count: Int) -> UInt64 { hash(bytes, count: count) | 1 }
 
@@ -243,13 +248,28 @@ struct AnswerBoard: ~Copyable {
     }
   }
 
-  /// The table that was current longest ago, with room for so many grants.
-  mutating func nextTable(grants: Int) -> UnsafeMutablePointer<GrantTable> {
-    tables = (tables.1, tables.2, tables.0)
-    if let table = tables.2, table.pointee.capacity >= GrantTable.slots(for: grants) { return table }
-    let table = GrantTable.make(slots: GrantTable.slots(for: grants), replacing: tables.2)
-    tables.2 = table
-    return table
+  struct Writer {
+    private typealias Table = UnsafeMutablePointer<GrantTable>
+    /// The current one last, and the next one first.
+    private var tables: (Table?, Table?, Table?) = (nil, nil, nil)
+    private var publication: UInt64 = 0
+    /// The next spare board, while this one is spare.
+    var nextSpare: UnsafeMutablePointer<AnswerBoard>?
+
+    /// The number of a new publication.
+    mutating func nextPublication() -> UInt64 {
+      publication &+= 1
+      return publication
+    }
+
+    /// The table that was current longest ago, with room for so many entries.
+    mutating func nextTable(entries: Int) -> UnsafeMutablePointer<GrantTable> {
+      tables = (tables.1, tables.2, tables.0)
+      if let table = tables.2, table.pointee.capacity >= GrantTable.slots(for: entries) { return table }
+      let table = GrantTable.make(slots: GrantTable.slots(for: entries), replacing: tables.2)
+      tables.2 = table
+      return table
+    }
   }
 }
 
@@ -280,12 +300,16 @@ struct GrantTable: ~Copyable {
   /// The smaller table whose place this one took. Kept for its late readers.
   private let replaced: UnsafeMutablePointer<GrantTable>?
 
-  /// A quarter full at most: a search then ends after one or two slots, also one for what is not there.
-  static func slots(for grants: Int) -> Int {
+  /// A quarter full at most: a search then seldom goes past its first pair, also one for what is not there.
+  static func slots(for entries: Int) -> Int {
     var slots = 16
-    while slots / 4 < grants { slots *= 2 }
+    while slots / 4 < entries { slots *= 2 }
     return slots
   }
+
+  /// Where the search for a tag begins: at an even slot, for slots are read in pairs.
+  @inline(__always)
+  static func start(of tag: UInt64) -> UInt64 { (tag >> 1) & ~1 }
 
   private init(slots: UnsafeMutablePointer<Slot>, capacity: Int, replaced: UnsafeMutablePointer<GrantTable>?) {
     self.slots = slots
@@ -307,28 +331,30 @@ struct GrantTable: ~Copyable {
 }
 
 extension UnsafeMutablePointer<GrantTable> {
-  /// The end of a tag's grant. While the table is filled the answer means nothing, but the search
-  /// stays inside the table and ends.
+  /// The end of a tag's grant. While the table is filled the answer means nothing, but the search stays inside the table
+  /// and ends.
   @inline(__always)
   func end(of tag: UInt64) -> UInt64 {
     let mask = pointee.mask.load()
-    var index = tag >> 1
-    for _ in 0...mask {
+    var index = GrantTable.start(of: tag)
+    let last = index &+ mask
+    while index < last {
       let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
-      let found = slot.pointee.tag.load()
-      if found == tag { return slot.pointee.end.load() }
-      if found == 0 { return pointee.missing.load() }
-      index &+= 1
+      let (left, right) = (slot[0].tag.load(), slot[1].tag.load())
+      let end = (left == tag ? .max : 0) & slot[0].end.load() | (right == tag ? .max : 0) & slot[1].end.load()
+      // A tag is odd: one branch for "found, or nothing more to come". Two would often be guessed wrong.
+      if end | (~right & 1) != 0 { return end != 0 ? end : pointee.missing.load() }
+      index &+= 2
     }
     return pointee.missing.load()
   }
 
   /// Empties the table, and has the body fill it.
-  func fill(publication: UInt64, grants: Int, _ body: () -> Void) {
+  func fill(publication: UInt64, entries: Int, _ body: () -> Void) {
     let sequence = pointee.sequence.load()
     pointee.sequence.store(sequence &+ 1)
     atomicMemoryFence(ordering: .releasing)
-    let slots = GrantTable.slots(for: grants)
+    let slots = GrantTable.slots(for: entries)
     for index in 0..<slots {
       pointee.slots[index].tag.store(0)
       pointee.slots[index].end.store(0)
@@ -343,7 +369,7 @@ extension UnsafeMutablePointer<GrantTable> {
   /// Adds a grant, or makes the one that is there last longer.
   func insert(_ tag: UInt64, end: UInt64) {
     let mask = pointee.mask.load()
-    var index = tag >> 1
+    var index = GrantTable.start(of: tag)
     while true {
       let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
       let found = slot.pointee.tag.load()

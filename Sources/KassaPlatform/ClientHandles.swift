@@ -12,7 +12,7 @@ import Synchronization
 /// whatever the parent's threads were doing, and the child opens clients of its own.
 public enum ClientHandles {
   /// So many clients can be open at once.
-  public static let limit = 4096
+  public static var limit: Int { 4096 }
 
   private struct Slot: ~Copyable {
     /// 0: free.
@@ -36,17 +36,12 @@ public enum ClientHandles {
     var spareBoards: UnsafeMutablePointer<AnswerBoard>?
   }
 
-  /// The number of the next client. A child goes on counting where its parent was, so it knows the parent's handles.
-  private static let nextNumber = Atomic<UInt64>(1)
-
-  private static let indexBits: UInt64 = 12
-  private static let numberBits: UInt64 = 44
+  // Computed, all of them: a constant that Swift sets up on first use can hang in a child made by fork.
+  private static var indexBits: UInt64 { 12 }
   /// Not the top byte of any address of a 64-bit process.
-  private static let mark: UInt64 = 0x4B << 56
-
-  // The slots begin on the registry's second cache line pair.
-  private static let slotsOffset = 128
-  static let memorySize = slotsOffset + limit * MemoryLayout<Slot>.stride
+  private static var mark: UInt64 { 0x4B << 56 }
+  private static var slotsOffset: Int { 128 }
+  static var memorySize: Int { slotsOffset + limit * MemoryLayout<Slot>.stride }
 
   @inline(__always)
   private static var registry: UnsafeMutablePointer<Registry>? {
@@ -70,7 +65,7 @@ public enum ClientHandles {
     guard let registry else { return nil }
     return withLock(registry) {
       guard let index = takeFreeIndex(registry), let slot = slot(at: index) else { return nil }
-      let number = nextNumber.wrappingAdd(1, ordering: .relaxed).oldValue
+      let number = kassa_next_client_number()
       if registry.pointee.firstNumber == 0 { registry.pointee.firstNumber = number }
       let handle = mark | number << indexBits | index
       slot.pointee.client = Unmanaged.passRetained(client).toOpaque()
@@ -106,31 +101,35 @@ public enum ClientHandles {
   public static func isForked(_ handle: OpaquePointer?) -> Bool {
     let bits = bits(handle)
     let number = (bits ^ mark) >> indexBits
-    guard let registry, 1..<nextNumber.load(ordering: .relaxed) ~= number else { return false }
-    return withLock(registry) { registry.pointee.firstNumber == 0 || number < registry.pointee.firstNumber }
+    guard let registry else { return false }
+    return withLock(registry) {
+      let ownNumbers = registry.pointee.firstNumber == 0 ? UInt64.max : registry.pointee.firstNumber
+      return number > 0 && number <= kassa_last_client_number() && number < ownNumbers
+    }
   }
 
   /// Whether an open client grants this product; no for NULL and for any handle that is not an open client's.
   public static func access(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Answers.Access {
     guard let product else { return .notGranted }
-    return ask(handle) { $0.access(product) } ?? .notGranted
+    return ask(handle) { $0.access(product, isOpen: $1) } ?? .notGranted
   }
 
   /// Whether an open client is subscribed; false for any handle that is not an open client's.
   public static func isSubscribed(_ handle: OpaquePointer?) -> Bool {
-    ask(handle) { $0.isSubscribed() } ?? false
+    ask(handle) { $0.isSubscribed(isOpen: $1) } ?? false
   }
 
-  /// An answer counts only if the handle is still good after it: else it may have been the answer of the next client, to
-  /// whom the closed one's memory was passed on.
+  /// What was read counts only if the handle is still good after it: else it may have been read from the next client,
+  /// to whom the closed one's memory was passed on.
   @inline(__always)
-  private static func ask<Answer>(_ handle: OpaquePointer?, _ question: (Answers) -> Answer) -> Answer? {
+  static func ask<Answer>(
+    _ handle: OpaquePointer?, _ question: (Answers, _ isOpen: () -> Bool) -> Answer
+  ) -> Answer? {
     let bits = bits(handle)
     guard bits != 0, let slot = slot(at: bits), slot.pointee.handle.load(ordering: .acquiring) == bits,
       let answers = Answers(address: slot.pointee.answers.load(ordering: .relaxed))
     else { return nil }
-    let answer = question(answers)
-    return slot.pointee.handle.load(ordering: .relaxed) == bits ? answer : nil
+    return question(answers) { slot.pointee.handle.load(ordering: .relaxed) == bits }
   }
 
   // MARK: Under the lock
@@ -167,15 +166,16 @@ public enum ClientHandles {
     guard let registry else { return nil }
     return withLock(registry) {
       let board = registry.pointee.spareBoards
-      registry.pointee.spareBoards = board?.pointee.next
+      registry.pointee.spareBoards = board?.pointee.writer.pointee.nextSpare
       return board
     }
   }
 
   static func putSpareBoard(_ board: UnsafeMutablePointer<AnswerBoard>) {
     guard let registry else { return }
+    let writer = board.pointee.writer
     withLock(registry) {
-      board.pointee.next = registry.pointee.spareBoards
+      writer.pointee.nextSpare = registry.pointee.spareBoards
       registry.pointee.spareBoards = board
     }
   }

@@ -12,6 +12,10 @@ static inline void *kassa_handle_memory(void) {
   return kassa_handle_memory_start;
 }
 
+/* Numbers for clients, from 1. A child made by fork goes on where its parent was. Called under a lock. */
+uint64_t kassa_next_client_number(void);
+uint64_t kassa_last_client_number(void);
+
 /* A clock in nanoseconds, read in the vDSO without the detour through glibc. */
 static inline int64_t kassa_clock_nanoseconds(clockid_t clock) {
   extern int (*kassa_clock_gettime)(clockid_t, struct timespec *) __attribute__((visibility("hidden")));
