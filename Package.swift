@@ -56,7 +56,9 @@ let package = Package(
     module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform", "CLinux"]),
     module(
       "Kassa",
-      ["CKassa", "CJansson", "KassaClient", "KassaSandbox", "KassaBackends", "KassaPlatform", "KassaCore", "KassaJSON"],
+      [
+        "CKassa", "CJansson", "KassaClient", "KassaSandbox", "KassaBackends", "KassaPlatform", "KassaCore", "KassaJSON",
+      ],
       exclude: ["kassa.map"]),
     .executableTarget(
       name: "kassa-sandbox", dependencies: ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"],

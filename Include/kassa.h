@@ -84,7 +84,7 @@
  *
  * FORK
  *
- * In a child made by fork() every call on an inherited client fails at once, and kassa_close on it only frees memory.
+ * In a child made by fork() every call on an inherited client fails at once, and kassa_close on it does nothing.
  * kassa_next_event on it returns, once in the child, a diagnostic with the code "forked". The child may open clients
  * of its own, of either mode.
  *

@@ -94,7 +94,8 @@ private func presenter(
   case .simulated:
     guard let sandbox else {
       throw KassaError(
-        .invalidConfiguration, "checkout.presenter \"simulated\" needs the sandbox in this process: \"base_url\":\"embedded:\"")
+        .invalidConfiguration,
+        "checkout.presenter \"simulated\" needs the sandbox in this process: \"base_url\":\"embedded:\"")
     }
     return SimulatedPresenter(sandbox, card: configuration.card)
   }

@@ -66,7 +66,8 @@ private final class BrowserCheckout: PreparedCheckout {
     let url = listener.reachable(checkout.url)
     guard open(url) else {
       throw KassaError(
-        .checkoutFailed, "no browser could be opened; show this address to the user, or use the \"host\" presenter: \(url)")
+        .checkoutFailed,
+        "no browser could be opened; show this address to the user, or use the \"host\" presenter: \(url)")
     }
     let time = self.time, milliseconds = timeoutSeconds * 1_000, listener = self.listener
     return await withTaskGroup(of: CheckoutEnding?.self) { group in

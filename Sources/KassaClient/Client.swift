@@ -35,15 +35,18 @@ public final class Client: Sendable {
       requests = HostRequests(queue: queue)
       let link = EngineLink(loop: loop)
       state = ClientState(
-        knowledge: knowledge, queue: queue, time: time, answers: AnswerTable(random: SystemRandom()), nextEndMoved: link.armExpiry)
+        knowledge: knowledge, queue: queue, time: time, answers: AnswerTable(random: SystemRandom()),
+        nextEndMoved: link.armExpiry)
       engine = Engine(
         loop: loop, state: state, queue: queue, time: time, random: random, storage: opened.storage,
         assembly: assembly,
         surroundings: Surroundings(
-          loop: loop, time: time, random: random, storage: options.storage, requests: requests, state: state, log: options.log,
+          loop: loop, time: time, random: random, storage: options.storage, requests: requests, state: state,
+          log: options.log,
           serverAnswered: link.serverAnswered))
       link.connect(engine)
-      watch = options.storage == ClientOptions.inMemory
+      watch =
+        options.storage == ClientOptions.inMemory
         ? nil : StorageWatch(directory: options.storage, loop: loop, changed: link.reloadIfChanged)
       reportStorage(options, damagedFile: opened.damagedFile)
       link.saveTime()
@@ -77,7 +80,8 @@ public final class Client: Sendable {
           savedMilliseconds: try storage.savedTime(), wallMilliseconds: time.wallMilliseconds,
           bootNanoseconds: time.bootNanoseconds))
     } catch {
-      throw KassaError(.storage, "the storage cannot be read or written: \(error)", retryable: error.isBusy || error.isFull)
+      throw KassaError(
+        .storage, "the storage cannot be read or written: \(error)", retryable: error.isBusy || error.isFull)
     }
   }
 

@@ -229,7 +229,8 @@ final class ClientState: Sendable {
       .other(
         stamped([
           "type": "diagnostic", "code": "product_not_configured",
-          "message": JSON("\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false"),
+          "message": JSON(
+            "\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false"),
           "details": ["product_id": JSON(productID)],
         ])))
   }

@@ -139,7 +139,8 @@ final class ClientStorage: @unchecked Sendable {
       "SELECT nonce, plan_id, device_id, app_user_id, started_at FROM attempts WHERE scope = ?", scope
     ) { row in
       PurchaseAttempt(
-        planID: row.text(1), identity: Identity(deviceID: row.text(2), appUserID: row.optionalText(3).map(AppUserID.init)),
+        planID: row.text(1),
+        identity: Identity(deviceID: row.text(2), appUserID: row.optionalText(3).map(AppUserID.init)),
         nonce: row.text(0), startedAt: row.integer(4))
     }
     return Cache(

@@ -33,7 +33,8 @@ extension Engine {
       scheduleRetry()
     }
     return [
-      "app_user_id": JSON(claim.appUserID.text), "claimed": .array(claimed.map { JSON($0) }), "deferred": JSON(isDeferred),
+      "app_user_id": JSON(claim.appUserID.text), "claimed": .array(claimed.map { JSON($0) }),
+      "deferred": JSON(isDeferred),
     ]
   }
 

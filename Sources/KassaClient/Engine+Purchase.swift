@@ -116,7 +116,8 @@ extension Engine {
   ) async throws(KassaError) -> JSON {
     switch ending {
     case .success(.returned(let url)):
-      let reading = url.map(active.setup.backend.reading(ofReturnURL:))
+      let reading =
+        url.map(active.setup.backend.reading(ofReturnURL:))
         ?? CheckoutReturn(outcome: .unknown, receiptID: nil)
       switch reading.outcome {
       case .success, .unknown: return try await membership(of: attempt, reading, active)

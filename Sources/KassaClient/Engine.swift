@@ -367,7 +367,8 @@ actor Engine {
       if !storageFailed {
         storageFailed = true
         report(
-          "storage_failed", "the disk refused a write, what is learnt now lasts for this process only: \(error.message)",
+          "storage_failed",
+          "the disk refused a write, what is learnt now lasts for this process only: \(error.message)",
           ["sqlite_code": JSON(Int(error.code))])
       }
       return nil

@@ -150,7 +150,8 @@ final class EventQueue: Sendable {
     }
   }
 
-  func setWakeup(_ function: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ userdata: UnsafeMutableRawPointer?) {
+  func setWakeup(_ function: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ userdata: UnsafeMutableRawPointer?)
+  {
     wakeup.set(function, userdata)
     // Events may already wait; without this nobody would ever tell.
     if function != nil, state.with({ !$0.isEmpty }) { wakeup.call() }

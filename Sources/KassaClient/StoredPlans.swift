@@ -19,7 +19,8 @@ enum StoredPlans {
       "type": JSON(plan.type.rawValue), "billing_period_days": JSON(plan.billingPeriodDays),
       "trial_period_days": JSON(plan.trialPeriodDays), "currency": JSON(plan.currency),
       "initial_price": JSON(plan.initialPrice.text), "renewal_price": JSON(plan.renewalPrice.text),
-      "display_digits": JSON(plan.displayDigits), "visibility": JSON(plan.visibility), "available": JSON(plan.isAvailable),
+      "display_digits": JSON(plan.displayDigits), "visibility": JSON(plan.visibility),
+      "available": JSON(plan.isAvailable),
     ]
   }
 

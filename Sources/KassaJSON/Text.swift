@@ -52,7 +52,10 @@ extension JSON {
 
   /// The compact text as C memory that `free` releases.
   public func cText(sortingKeys: Bool = false) -> UnsafeMutablePointer<CChar>? {
-    let flags = Int(JSON_COMPACT | JSON_ENCODE_ANY) | (sortingKeys ? Int(JSON_SORT_KEYS) : 0)
+    // Jansson's own 17 digits would write 9.99 as 9.9900000000000002. Prices have fewer than 15 digits, and there is no
+    // other fraction in a document.
+    let realPrecision = 15 << 11
+    let flags = Int(JSON_COMPACT | JSON_ENCODE_ANY) | realPrecision | (sortingKeys ? Int(JSON_SORT_KEYS) : 0)
     return withPointer { json_dumps($0, flags) }
   }
 

@@ -7,17 +7,19 @@ import Testing
 
 /// Answers that are not the service's own, or not the whole truth: nothing is lost by them.
 @Suite struct NetworkTests {
-  @Test("S105 S003 what is no answer of the service changes nothing", arguments: [
-    HTTPResponse(status: 200, headers: [HTTPHeader("Content-Type", "text/html")], body: Array("<html>".utf8)),
-    HTTPResponse(status: 200), HTTPResponse(status: 200, body: Array("null".utf8)),
-    HTTPResponse(status: 200, body: Array("[]".utf8)), HTTPResponse(status: 204),
-    HTTPResponse(status: 200, body: Array("{\"data\":5}".utf8)), HTTPResponse(status: 200, body: Array("{}".utf8)),
-    HTTPResponse(status: 200, body: Array("{\"data\":[{\"id\":\"mem".utf8)),
-    HTTPResponse(status: 302, headers: [HTTPHeader("Location", "http://portal/")]), HTTPResponse(status: 511),
-    HTTPResponse(status: 403, body: Array("<h1>Blocked</h1>".utf8)),
-    HTTPResponse(status: 404, body: Array("<h1>404</h1>".utf8)),
-    HTTPResponse(status: 500), HTTPResponse(status: 503, body: Array("busy".utf8)),
-  ])
+  @Test(
+    "S105 S003 what is no answer of the service changes nothing",
+    arguments: [
+      HTTPResponse(status: 200, headers: [HTTPHeader("Content-Type", "text/html")], body: Array("<html>".utf8)),
+      HTTPResponse(status: 200), HTTPResponse(status: 200, body: Array("null".utf8)),
+      HTTPResponse(status: 200, body: Array("[]".utf8)), HTTPResponse(status: 204),
+      HTTPResponse(status: 200, body: Array("{\"data\":5}".utf8)), HTTPResponse(status: 200, body: Array("{}".utf8)),
+      HTTPResponse(status: 200, body: Array("{\"data\":[{\"id\":\"mem".utf8)),
+      HTTPResponse(status: 302, headers: [HTTPHeader("Location", "http://portal/")]), HTTPResponse(status: 511),
+      HTTPResponse(status: 403, body: Array("<h1>Blocked</h1>".utf8)),
+      HTTPResponse(status: 404, body: Array("<h1>404</h1>".utf8)),
+      HTTPResponse(status: 500), HTTPResponse(status: 503, body: Array("busy".utf8)),
+    ])
   func notTheService(response: HTTPResponse) throws {
     let rig = try Rig()
     try rig.buy()
@@ -37,7 +39,8 @@ import Testing
     network.rewrite { request, response in
       guard request.method == "GET", request.url.contains("/memberships?") else { return response }
       return HTTPResponse(
-        status: 200, body: Array("{\"data\":[],\"page_info\":{\"has_next_page\":false,\"has_previous_page\":false}}".utf8),
+        status: 200,
+        body: Array("{\"data\":[],\"page_info\":{\"has_next_page\":false,\"has_previous_page\":false}}".utf8),
         date: response.date)
     }
     try rig.refresh()
@@ -80,7 +83,8 @@ import Testing
     #expect(try rig.error(of: rig.client.configure(rig.configuration))["code"]?.string == "unauthorized")
   }
 
-  @Test("S109 S110 S031 a first start offline knows nothing, says so, and mends itself") func firstStartOffline() throws {
+  @Test("S109 S110 S031 a first start offline knows nothing, says so, and mends itself") func firstStartOffline() throws
+  {
     let rig = try Rig(configure: false)
     rig.network.set(.offline)
     let error = try rig.error(of: rig.client.configure(rig.configuration))
@@ -144,7 +148,8 @@ import Testing
       guard request.url.contains("/memberships") else { return response }
       var response = response
       response.body = Array(
-        String(decoding: response.body, as: UTF8.self).replacing("\"status\":\"active\"", with: "\"status\":\"paused\"").utf8)
+        String(decoding: response.body, as: UTF8.self).replacing("\"status\":\"active\"", with: "\"status\":\"paused\"")
+          .utf8)
       return response
     }
     try rig.refresh()

@@ -38,9 +38,11 @@ import Testing
     #expect(rig.changes("entitlements").last?["cause"]?.string == "purchase")
   }
 
-  @Test("S061 cancelled by the user is an outcome", arguments: [
-    ["outcome": "cancelled"], ["outcome": "returned", "url": "https://x.example/?status=canceled"],
-  ] as [JSON])
+  @Test(
+    "S061 cancelled by the user is an outcome",
+    arguments: [
+      ["outcome": "cancelled"], ["outcome": "returned", "url": "https://x.example/?status=canceled"],
+    ] as [JSON])
   func cancelled(reply: JSON) throws {
     let rig = try hosted()
     let purchase = rig.client.purchase(Rig.monthly, [:])
@@ -100,9 +102,11 @@ import Testing
     #expect(error["message"]?.string == "card expired")
   }
 
-  @Test("A presenter that cannot, and one that answers nonsense", arguments: [
-    ["error": ["message": "no window"]], ["outcome": "maybe"], [:], ["outcome": 5],
-  ] as [JSON])
+  @Test(
+    "A presenter that cannot, and one that answers nonsense",
+    arguments: [
+      ["error": ["message": "no window"]], ["outcome": "maybe"], [:], ["outcome": 5],
+    ] as [JSON])
   func broken(reply: JSON) throws {
     let rig = try hosted()
     let purchase = rig.client.purchase(Rig.monthly, [:])
@@ -127,10 +131,12 @@ import Testing
     #expect(rig.hasAccess(Rig.pro))
   }
 
-  @Test("A forged return grants nothing", arguments: [
-    "https://x.example/?receipt_id=pay_forged&status=success", "https://x.example/?payment=pay_1&status=succeeded",
-    "myapp://back?checkout_status=success", "nonsense", "",
-  ])
+  @Test(
+    "A forged return grants nothing",
+    arguments: [
+      "https://x.example/?receipt_id=pay_forged&status=success", "https://x.example/?payment=pay_1&status=succeeded",
+      "myapp://back?checkout_status=success", "nonsense", "",
+    ])
   func forged(url: String) throws {
     let rig = try hosted()
     let purchase = rig.client.purchase(Rig.monthly, [:])
@@ -160,13 +166,15 @@ import Testing
     #expect(rig.client.purchase(Rig.lifetime, [:]) != 0)
   }
 
-  @Test("Bad input buys nothing and says what is wrong", arguments: [
-    ("prod_1", [:], "plan_id must start with \"plan_\" (got \"prod_1\")"), ("", [:], "plan_id must start with"),
-    ("plan_", [:], "plan_id must start with"), ("plan_\u{1F600}", [:], "plan_id must be at most 256"),
-    (Rig.monthly, ["methd": "whop"], "options.methd is not a known key; did you mean \"method\"?"),
-    (Rig.monthly, ["method": "store"], "options.method must be one of \"whop\" (got \"store\")"),
-    (Rig.monthly, ["method": 5], "options.method must be a string (got a number)"),
-  ] as [(String, JSON, String)])
+  @Test(
+    "Bad input buys nothing and says what is wrong",
+    arguments: [
+      ("prod_1", [:], "plan_id must start with \"plan_\" (got \"prod_1\")"), ("", [:], "plan_id must start with"),
+      ("plan_", [:], "plan_id must start with"), ("plan_\u{1F600}", [:], "plan_id must be at most 256"),
+      (Rig.monthly, ["methd": "whop"], "options.methd is not a known key; did you mean \"method\"?"),
+      (Rig.monthly, ["method": "store"], "options.method must be one of \"whop\" (got \"store\")"),
+      (Rig.monthly, ["method": 5], "options.method must be a string (got a number)"),
+    ] as [(String, JSON, String)])
   func badInput(plan: String, options: JSON, message: String) throws {
     let rig = try hosted()
     let error = try rig.error(of: rig.client.purchase(plan, options))

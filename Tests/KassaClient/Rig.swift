@@ -186,7 +186,8 @@ final class Network: Sendable {
         : surroundings.hostPresenter(returnURL: configuration.returnURL)
       return Setup(
         scope: "whop", backend: backend, presenter: presenter, productIDs: whop.productIDs.map(Set.init),
-        isSandbox: true, supportsExternalPurchases: true, priceText: { amount, currency, _ in "\(amount.text) \(currency)" },
+        isSandbox: true, supportsExternalPurchases: true,
+        priceText: { amount, currency, _ in "\(amount.text) \(currency)" },
         simulate: { action throws(KassaError) in try sandbox.perform(action) })
     }
   }

@@ -28,7 +28,8 @@ import Testing
     }
   }
 
-  @Test("S069 one client sees what another wrote to the same directory, without network") func sharedDirectory() throws {
+  @Test("S069 one client sees what another wrote to the same directory, without network") func sharedDirectory() throws
+  {
     let directory = TemporaryDirectory()
     let first = try Rig(storage: directory.path)
     let second = try Rig(storage: directory.path, time: first.time, network: first.network)
@@ -55,15 +56,19 @@ import Testing
     #expect(second.client.appUserID == nil)
   }
 
-  @Test("S066 S075 a damaged file is set aside, and a new one begun", arguments: [
-    Data("not a database, but long enough to be read as one, certainly".utf8), Data(repeating: 0, count: 8_192),
-    Data(repeating: 0xFF, count: 100_000),
-  ])
+  @Test(
+    "S066 S075 a damaged file is set aside, and a new one begun",
+    arguments: [
+      Data("not a database, but long enough to be read as one, certainly".utf8), Data(repeating: 0, count: 8_192),
+      Data(repeating: 0xFF, count: 100_000),
+    ])
   func damaged(content: Data) throws {
     let directory = TemporaryDirectory()
     let id: String
     do { id = try Rig(storage: directory.path).client.deviceID }
-    for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: "\(directory.path)/kassa.db\(suffix)") }
+    for suffix in ["-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: "\(directory.path)/kassa.db\(suffix)")
+    }
     try content.write(to: URL(fileURLWithPath: "\(directory.path)/kassa.db"))
     let rig = try Rig(storage: directory.path, seed: 2)
     #expect(rig.client.deviceID != id)
@@ -129,11 +134,13 @@ import Testing
     #expect(client.nextEvent(timeoutMilliseconds: 0) == nil)
   }
 
-  @Test("Options that cannot be", arguments: [
-    (["app_id": "a/b"], "app_id must be"), (["app_id": ""], "app_id must be"), (["app_id": ".."], "app_id must be"),
-    (["ap_id": "x"], "ap_id is not a known key; did you mean \"app_id\"?"), (["storage": ""], "storage must be"),
-    (["thread": "main"], "thread must be one of"), (["app_id": 5], "app_id must be a string (got a number)"),
-  ] as [(JSON, String)])
+  @Test(
+    "Options that cannot be",
+    arguments: [
+      (["app_id": "a/b"], "app_id must be"), (["app_id": ""], "app_id must be"), (["app_id": ".."], "app_id must be"),
+      (["ap_id": "x"], "ap_id is not a known key; did you mean \"app_id\"?"), (["storage": ""], "storage must be"),
+      (["thread": "main"], "thread must be one of"), (["app_id": 5], "app_id must be a string (got a number)"),
+    ] as [(JSON, String)])
   func options(document: JSON, message: String) throws {
     let problem = #expect(throws: KassaError.self) { try ClientOptions(document) }
     #expect(problem?.code == .invalidArgument)

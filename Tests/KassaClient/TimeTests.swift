@@ -11,8 +11,13 @@ import Testing
   private static let fixed: JSON = [
     "account": ["id": "biz_sandbox", "title": "Test"], "products": [["id": "prod_pro", "title": "Pro"]],
     "plans": [
-      ["id": "plan_days", "product_id": "prod_pro", "plan_type": "one_time", "initial_price": 5, "expiration_days": 10],
-      ["id": "plan_monthly", "product_id": "prod_pro", "plan_type": "renewal", "billing_period": 30, "renewal_price": JSON(9.99)],
+      [
+        "id": "plan_days", "product_id": "prod_pro", "plan_type": "one_time", "initial_price": 5, "expiration_days": 10,
+      ],
+      [
+        "id": "plan_monthly", "product_id": "prod_pro", "plan_type": "renewal", "billing_period": 30,
+        "renewal_price": JSON(9.99),
+      ],
       ["id": "plan_lifetime", "product_id": "prod_pro", "plan_type": "one_time", "initial_price": 99],
     ],
     "api_keys": [["key": "sandbox_key", "permissions": ["*"]]],

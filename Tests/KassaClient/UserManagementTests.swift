@@ -167,7 +167,8 @@ import Testing
     #expect(other.hasAccess(Rig.pro))
   }
 
-  @Test("S079 an answer for the guest that comes after the login does not count for the user") func lateAnswer() throws {
+  @Test("S079 an answer for the guest that comes after the login does not count for the user") func lateAnswer() throws
+  {
     let rig = try Rig()
     try rig.buy()
     try rig.result(of: rig.client.logIn("ada"))
@@ -201,10 +202,12 @@ import Testing
     #expect(rig.hasAccess(Rig.pro))
   }
 
-  @Test("S087 user ids of every kind", arguments: [
-    " ", "a/b", "..", "%2F", "a?b#c&d=e", "\u{1F600}", "\u{5D0}\u{5D1}", "e\u{301}", "\u{E9}", "user_x",
-    String(repeating: "x", count: 500),
-  ])
+  @Test(
+    "S087 user ids of every kind",
+    arguments: [
+      " ", "a/b", "..", "%2F", "a?b#c&d=e", "\u{1F600}", "\u{5D0}\u{5D1}", "e\u{301}", "\u{E9}", "user_x",
+      String(repeating: "x", count: 500),
+    ])
   func userIDs(id: String) throws {
     let rig = try Rig()
     try rig.buy()
@@ -213,7 +216,9 @@ import Testing
     #expect(rig.hasAccess(Rig.pro))
   }
 
-  @Test("S087 user ids that cannot be", arguments: ["", String(repeating: "x", count: 501), String(repeating: "x", count: 10_240)])
+  @Test(
+    "S087 user ids that cannot be",
+    arguments: ["", String(repeating: "x", count: 501), String(repeating: "x", count: 10_240)])
   func refusedUserIDs(id: String) throws {
     let rig = try Rig()
     let error = try rig.error(of: rig.client.logIn(id))

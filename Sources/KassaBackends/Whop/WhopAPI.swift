@@ -112,10 +112,12 @@ final class WhopAPI {
       return Failure(error: KassaError(.cancelled, "the operation was cancelled"), mayRetry: false)
     case .offline(let text):
       breaker.failed(now: bootMilliseconds)
-      return Failure(error: KassaError(.offline, "no connection to the service: \(text)", retryable: true), mayRetry: false)
+      return Failure(
+        error: KassaError(.offline, "no connection to the service: \(text)", retryable: true), mayRetry: false)
     case .timedOut:
       breaker.failed(now: bootMilliseconds)
-      return Failure(error: KassaError(.timedOut, "the service did not answer in time", retryable: true), mayRetry: true)
+      return Failure(
+        error: KassaError(.timedOut, "the service did not answer in time", retryable: true), mayRetry: true)
     case .insecure(let text):
       return Failure(
         error: KassaError(
@@ -200,7 +202,9 @@ final class WhopAPI {
     }
     guard let message else { return nil }
     let digits = message.utf8.drop { !$0.isASCIIDigit }.prefix { $0.isASCIIDigit }
-    return Int64(String(decoding: digits, as: UTF8.self)).flatMap { $0 <= Constants.longestRetryAfterSeconds ? $0 * 1_000 : nil }
+    return Int64(String(decoding: digits, as: UTF8.self)).flatMap {
+      $0 <= Constants.longestRetryAfterSeconds ? $0 * 1_000 : nil
+    }
   }
 }
 

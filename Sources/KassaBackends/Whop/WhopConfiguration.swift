@@ -36,7 +36,8 @@ public struct WhopConfiguration: Sendable {
     if let catalogue, !isEmbedded || !(catalogue.isObject || catalogue.string != nil) {
       throw KassaError(
         .invalidConfiguration,
-        "backend.catalogue must be an object or a file's path, and needs \"base_url\":\"embedded:\" (got \(catalogue.kind))")
+        "backend.catalogue must be an object or a file's path, and needs \"base_url\":\"embedded:\" (got \(catalogue.kind))"
+      )
     }
   }
 
@@ -52,7 +53,8 @@ public struct WhopConfiguration: Sendable {
     case (nil, "host"): return .host
     case (nil, .some):
       throw JSONShapeError(
-        path: fields.place(of: "access_token"), problem: "must be \"host\": tokens come by the request auth/access_token")
+        path: fields.place(of: "access_token"),
+        problem: "must be \"host\": tokens come by the request auth/access_token")
     case (nil, nil):
       throw JSONShapeError(
         path: fields.path, problem: "needs \"api_key\", or \"access_token\":\"host\" with a provider in the host")
@@ -67,7 +69,8 @@ public struct WhopConfiguration: Sendable {
     let place = fields.place(of: "base_url")
     guard let origin = URLText.Origin(url), url.utf8.count <= 2_048, !url.contains("?"), !url.contains("#") else {
       throw JSONShapeError(
-        path: place, problem: "must be an https URL without user, query and fragment, or \"embedded:\" (got \"\(url.quoted)\")")
+        path: place,
+        problem: "must be an https URL without user, query and fragment, or \"embedded:\" (got \"\(url.quoted)\")")
     }
     guard origin.scheme == "https" || (origin.scheme == "http" && origin.isLoopback) else {
       throw JSONShapeError(
