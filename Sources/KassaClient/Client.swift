@@ -49,7 +49,6 @@ public final class Client: Sendable {
         options.storage == ClientOptions.inMemory
         ? nil : StorageWatch(directory: options.storage, loop: loop, changed: link.reloadIfChanged)
       reportStorage(options, damagedFile: opened.damagedFile)
-      link.saveTime()
     } catch {
       Self.release(loop, threading)
       throw error
@@ -240,7 +239,6 @@ private final class EngineLink: Sendable {
   }
 
   var armExpiry: @Sendable (Int64?) -> Void { { boot in self.tell { $0.armExpiry(at: boot) } } }
-  var serverAnswered: @Sendable () -> Void { { self.tell { $0.serverAnswered() } } }
+  var serverAnswered: @Sendable () -> Void { { self.tell { $0.keepTime() } } }
   var reloadIfChanged: @Sendable () -> Void { { self.tell { $0.reloadIfChanged() } } }
-  func saveTime() { tell { $0.saveTime() } }
 }

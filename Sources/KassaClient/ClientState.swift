@@ -73,15 +73,15 @@ final class ClientState: Sendable {
   func change<Result>(_ cause: Change.Cause, _ edit: (inout Knowledge) -> Result) -> Result {
     let boot = time.bootNanoseconds
     let (result, changes, nextEnd) = published.with { state -> (Result, [Change], Int64?) in
-      let before = state.knowledge
+      let (identity, plans) = (state.knowledge.ownership.identity, state.knowledge.plans)
       let result = edit(&state.knowledge)
       var changes = publish(&state, cause: cause, boot: boot)
       func note(_ subject: Change.Subject) {
         state.revision += 1
         changes.append(Change(what: subject, revision: state.revision, cause: cause))
       }
-      if before.ownership.identity != state.knowledge.ownership.identity { note(.identity) }
-      if Self.differ(before.plans, state.knowledge.plans) {
+      if identity != state.knowledge.ownership.identity { note(.identity) }
+      if Self.differ(plans, state.knowledge.plans) {
         state.plans = nil
         note(.plans)
       }
@@ -140,20 +140,20 @@ final class ClientState: Sendable {
 
   /// What can be seen of an entitlement from outside, apart from when it was last confirmed.
   private struct Answer: Equatable {
-    var membership: Membership
-    var isActive: Bool
-    var isStale: Bool
-    var isClaimed: Bool
-    var rule: Entitlement.Rule
+    let entitlement: Entitlement
+    let isActive: Bool
+    let isStale: Bool
 
     init(_ entitlement: Entitlement, at now: Int64) {
-      membership = entitlement.membership
-      membership.confirmedAt = 0
-      membership.isFromNetwork = false
+      self.entitlement = entitlement
       isActive = entitlement.isActive(at: now)
       isStale = entitlement.isStale(at: now)
-      isClaimed = entitlement.isClaimed
-      rule = entitlement.rule
+    }
+
+    static func == (left: Answer, right: Answer) -> Bool {
+      let (a, b) = (left.entitlement, right.entitlement)
+      return left.isActive == right.isActive && left.isStale == right.isStale && a.isClaimed == b.isClaimed
+        && a.rule == b.rule && a.membership.says(theSameAs: b.membership)
     }
   }
 
@@ -239,6 +239,8 @@ final class ClientState: Sendable {
   var knowledge: Knowledge { published.with { $0.knowledge } }
   var identity: Identity { published.with { $0.knowledge.ownership.identity } }
   var isInitialized: Bool { published.with { $0.knowledge.isInitialized } }
+  /// The service has listed everything for whoever asks now, in this run or an earlier one.
+  var hasListing: Bool { published.with { $0.knowledge.listedAt[$0.knowledge.ownership.identity.appUserID] != nil } }
   var isConfigured: Bool { published.with { $0.knowledge.setup != nil } }
   var isSandbox: Bool { published.with { $0.knowledge.setup?.isSandbox ?? false } }
   var supportsExternalPurchases: Bool { published.with { $0.knowledge.setup?.supportsExternalPurchases ?? false } }

@@ -34,7 +34,8 @@ final class ClientStorage: @unchecked Sendable {
   init(path: String) throws(DatabaseError) {
     database = try Database(path: path)
     try database.run("PRAGMA journal_mode=WAL") { _ in }
-    try database.script("PRAGMA synchronous=FULL")
+    database.keepLog()
+    try database.script("PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=100")
     let found = try version()
     guard found <= Self.version else {
       throw DatabaseError(code: 0, message: "it was written by a later version of the library (schema \(found))")
@@ -113,7 +114,7 @@ final class ClientStorage: @unchecked Sendable {
   // MARK: Answers of the service
 
   struct Cache {
-    var memberships: [Membership]
+    var memberships: [String: Membership]
     var plans: String?
     var listedAt: [AppUserID?: Int64]
     var pendingClaims: [PendingClaim]
@@ -122,12 +123,17 @@ final class ClientStorage: @unchecked Sendable {
 
   func load(scope: String) throws(DatabaseError) -> Cache {
     let scope: [DatabaseValue] = [.text(scope)]
-    let memberships = try database.run(
+    var memberships: [String: Membership] = [:], words = Words()
+    try database.run(
       """
       SELECT id, product_id, plan_id, status, created_at, expires_at, renewal_period_end, cancel_at_period_end,
         manage_url, receipt_id, device_id, app_user_id, nonce, buyer_id, confirmed_at
       FROM memberships WHERE scope = ?
-      """, scope, row: Self.membership)
+      """, scope
+    ) { row in
+      let membership = Self.membership(row, &words)
+      memberships[membership.id] = membership
+    }
     let plans = try database.run("SELECT list FROM plans WHERE scope = ?", scope) { $0.text(0) }.first
     let listings = try database.run("SELECT app_user_id, confirmed_at FROM listings WHERE scope = ?", scope) {
       ($0.text(0).isEmpty ? nil : AppUserID($0.text(0)), $0.integer(1))
@@ -148,13 +154,24 @@ final class ClientStorage: @unchecked Sendable {
       attempts: attempts)
   }
 
-  private static func membership(_ row: Database.Row) -> Membership {
-    Membership(
-      id: row.text(0), productID: row.text(1), planID: row.text(2), status: MembershipStatus(row.text(3)),
+  /// The columns of which many rows hold the same text: each text is made once.
+  private struct Words {
+    var product = "", plan = "", status = "", device: String?, user: String?, buyer: String?
+  }
+
+  private static func membership(_ row: Database.Row, _ words: inout Words) -> Membership {
+    row.text(1, unlessSameAs: &words.product)
+    row.text(2, unlessSameAs: &words.plan)
+    row.text(3, unlessSameAs: &words.status)
+    row.text(10, unlessSameAs: &words.device)
+    row.text(11, unlessSameAs: &words.user)
+    row.text(13, unlessSameAs: &words.buyer)
+    return Membership(
+      id: row.text(0), productID: words.product, planID: words.plan, status: MembershipStatus(words.status),
       createdAt: row.integer(4), expiresAt: row.optionalInteger(5), renewalPeriodEnd: row.optionalInteger(6),
       cancelAtPeriodEnd: row.integer(7) != 0, manageURL: row.optionalText(8), receiptID: row.optionalText(9),
-      deviceID: row.optionalText(10), appUserID: row.optionalText(11).map(AppUserID.init), nonce: row.optionalText(12),
-      buyerID: row.optionalText(13), confirmedAt: row.integer(14), isFromNetwork: false)
+      deviceID: words.device, appUserID: words.user.map(AppUserID.init), nonce: row.optionalText(12),
+      buyerID: words.buyer, confirmedAt: row.integer(14), isFromNetwork: false)
   }
 
   /// Saves rows, and when the service listed everything for a user, or for nobody.

@@ -188,8 +188,9 @@ extension Engine {
 
   /// The membership is there: the answers change before the completion is told.
   private func finish(_ attempt: PurchaseAttempt, _ progress: PurchaseProgress, receiptID: String?) -> JSON {
-    guard var membership = progress.membership else { return result("cancelled", attempt.planID) }
-    membership.receiptID = membership.receiptID ?? progress.receiptID ?? receiptID
+    guard let membership = progress.membership?.withReceipt(progress.receiptID ?? receiptID) else {
+      return result("cancelled", attempt.planID)
+    }
     learn([membership], listed: nil, cause: .purchase)
     let knowledge = state.knowledge
     let entitlement = Entitlement(membership, ownership: knowledge.ownership, policy: knowledge.policy)

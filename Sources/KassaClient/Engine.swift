@@ -35,7 +35,8 @@ actor Engine {
   private var expiry: Task<Void, Never>?
   private var expiryAt: Int64?
   private var renewalCheck: Task<Void, Never>?
-  private var timeSavedAt: Int64 = .min
+  /// The trusted time that is on disk.
+  private var savedTime: Int64?
   private var storageFailed = false
 
   init(
@@ -48,6 +49,7 @@ actor Engine {
     self.time = time
     self.random = random
     self.storage = storage
+    savedTime = try? storage.savedTime()
     self.assembly = assembly
     self.surroundings = surroundings
   }
@@ -80,17 +82,28 @@ actor Engine {
     let active = try configured()
     var source = "network"
     do throws(KassaError) {
+      if hasCache { try await pause(milliseconds: Constants.confirmationDelayMilliseconds) }
+      keepTime()
       try await refresh(.configure)
       await settleInBackground()
     } catch {
       guard active.number == self.active?.number else { throw error }
       guard error.isTransient else { throw error }
       scheduleRetry()
-      guard state.knowledge.listedAt[state.identity.appUserID] != nil else { throw error }
+      guard hasCache else { throw error }
       source = "cache"
     }
     state.change(.configure) { $0.isInitialized = true }
     return ["source": JSON(source)]
+  }
+
+  /// Something was once learnt for whoever asks now.
+  private var hasCache: Bool { state.hasListing }
+
+  private func pause(milliseconds: Int64) async throws(KassaError) {
+    do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch {
+      throw KassaError(.cancelled, "the operation was cancelled")
+    }
   }
 
   func configured() throws(KassaError) -> Active {
@@ -207,8 +220,8 @@ actor Engine {
     let now = state.now
     let saved = state.change(settled.isEmpty ? cause : .purchase) { knowledge -> [Membership] in
       var saved: [Membership] = []
-      for var row in rows {
-        row.receiptID = row.receiptID ?? knowledge.memberships[row.id]?.receiptID
+      for row in rows {
+        let row = row.withReceipt(knowledge.memberships[row.id]?.receiptID)
         knowledge.memberships[row.id] = row
         saved.append(row)
       }
@@ -306,10 +319,14 @@ actor Engine {
     renewalCheck?.cancel()
     let knowledge = state.knowledge
     let now = state.now
-    let next = knowledge.memberships.values
-      .filter { knowledge.ownership.isVisible($0) && $0.status.grants }
-      .compactMap { $0.renewalPeriodEnd }.filter { $0 > now }.min()
-    guard let next else { return }
+    var next = Int64.max
+    for membership in knowledge.memberships.values {
+      guard let end = membership.renewalPeriodEnd, end > now, end < next, membership.status.grants,
+        knowledge.ownership.isVisible(membership)
+      else { continue }
+      next = end
+    }
+    guard next != .max else { return }
     let wait = next - now + Constants.renewalCheckMilliseconds
     renewalCheck = Task(executorPreference: loop) { await self.checkRenewal(after: wait) }
   }
@@ -323,16 +340,15 @@ actor Engine {
 
   // MARK: Storage
 
-  /// The time, as far as it is trusted; at most once a minute while the service answers.
-  func serverAnswered() {
-    let now = time.bootNanoseconds / 1_000_000
-    guard now >= timeSavedAt.adding(Constants.saveTimeMilliseconds) || timeSavedAt == .min else { return }
+  /// Keeps the time, as far as it is trusted; at most once a minute.
+  func keepTime() {
+    if let savedTime, (0..<Constants.saveTimeMilliseconds).contains(state.now - savedTime) { return }
     saveTime()
   }
 
   func saveTime() {
-    timeSavedAt = time.bootNanoseconds / 1_000_000
     let now = state.now
+    savedTime = now
     write { storage throws(DatabaseError) in try storage.save(time: now) }
   }
 
@@ -408,7 +424,7 @@ actor Engine {
 
   /// The last words: the time, and the end of everything that waits.
   func shutDown() {
-    saveTime()
+    keepTime()
     for task in [retry, expiry, renewalCheck] { task?.cancel() }
     active = nil
   }
@@ -418,7 +434,7 @@ extension ClientState.Knowledge {
   /// What the storage knows takes the place of what was known, apart from what this run learnt of the network.
   mutating func fill(from cache: ClientStorage.Cache?) {
     let before = memberships
-    memberships = Dictionary((cache?.memberships ?? []).map { ($0.id, $0) }) { $1 }
+    memberships = cache?.memberships ?? [:]
     for (id, row) in before where memberships[id]?.confirmedAt == row.confirmedAt { memberships[id] = row }
     plans = cache?.plans.map { .stored($0) }
     listedAt = cache?.listedAt ?? [:]

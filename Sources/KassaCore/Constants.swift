@@ -51,6 +51,10 @@ public enum Constants {
   /// Kassa: so long after a period ended, the service is asked what came of the renewal.
   public static let renewalCheckMilliseconds: Int64 = 5_000
 
+  /// Kassa: where cached answers stand, the network is asked so much later, so that a program which only asks and leaves
+  /// does not pay for a connection.
+  public static let confirmationDelayMilliseconds: Int64 = 10
+
   // MARK: Identity and tokens
 
   /// Whop [plan metadata]: a value has at most 500 characters.

@@ -17,7 +17,9 @@ public struct EntitlementPolicy: Sendable, Equatable {
 }
 
 /// What one membership grants to whoever asks now: the one rule behind every answer of the library.
-public struct Entitlement: Sendable, Equatable {
+///
+/// An object, since lists of them are sorted and compared often.
+public final class Entitlement: Sendable {
   /// What decided.
   public enum Rule: String, Sendable {
     case status
@@ -30,41 +32,36 @@ public struct Entitlement: Sendable, Equatable {
     case productNotConfigured = "product_not_configured"
   }
 
-  public var membership: Membership
-  public var rule: Rule
+  public let membership: Membership
+  public let rule: Rule
   /// When it stops granting if nothing else is learnt; nil for never.
-  public var endsAt: Int64?
+  public let endsAt: Int64?
   /// It can grant at all: visible, of a configured product, with a status that grants.
-  public var counts: Bool
+  public let counts: Bool
   /// When it becomes stale; nil if it has an end of its own.
-  public var staleAt: Int64?
-  public var isClaimed: Bool
+  public let staleAt: Int64?
+  public let isClaimed: Bool
 
   public init(_ membership: Membership, ownership: Ownership, policy: EntitlementPolicy) {
     self.membership = membership
     isClaimed = ownership.owner(of: membership) != nil
-    counts = false
-    staleAt = nil
     let end = Self.end(of: membership)
-    endsAt = end.at
-    if !ownership.isVisible(membership) {
-      rule = .notVisible
-    } else if policy.productIDs.map({ !$0.contains(membership.productID) }) ?? false {
-      rule = .productNotConfigured
-    } else if !membership.status.grants {
-      rule = .status
-    } else {
-      rule = end.rule
-      counts = true
-      if end.at == nil {
-        let limit = membership.confirmedAt.adding(policy.offlineMilliseconds)
-        staleAt = limit
-        if policy.isStrict {
-          endsAt = limit
-          rule = .offlineLimit
-        }
-      }
-    }
+    let obstacle = Self.obstacle(to: membership, ownership, policy)
+    counts = obstacle == nil
+    let limit = counts && end.at == nil ? membership.confirmedAt.adding(policy.offlineMilliseconds) : nil
+    staleAt = limit
+    let endsAtLimit = limit != nil && policy.isStrict
+    endsAt = endsAtLimit ? limit : end.at
+    rule = obstacle ?? (endsAtLimit ? .offlineLimit : end.rule)
+  }
+
+  /// Why it grants nothing, whatever the time.
+  private static func obstacle(
+    to membership: Membership, _ ownership: Ownership, _ policy: EntitlementPolicy
+  ) -> Rule? {
+    if !ownership.isVisible(membership) { return .notVisible }
+    if let products = policy.productIDs, !products.contains(membership.productID) { return .productNotConfigured }
+    return membership.status.grants ? nil : .status
   }
 
   /// When a membership with a granting status ends by itself.

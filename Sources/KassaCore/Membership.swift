@@ -17,33 +17,35 @@ public struct MembershipStatus: Sendable, Equatable {
 }
 
 /// One buyer's link to one product (WhopCheckout, `CheckoutMembership`), with whom it belongs to.
-public struct Membership: Sendable, Equatable {
-  public var id: String
-  public var productID: String
-  public var planID: String
-  public var status: MembershipStatus
-  public var createdAt: Int64
+///
+/// An object, since lists of a thousand are loaded, sorted and compared before the first answer.
+public final class Membership: Sendable, Equatable {
+  public let id: String
+  public let productID: String
+  public let planID: String
+  public let status: MembershipStatus
+  public let createdAt: Int64
   /// A fixed end.
-  public var expiresAt: Int64?
+  public let expiresAt: Int64?
   /// The next renewal; nil for one that does not renew.
-  public var renewalPeriodEnd: Int64?
-  public var cancelAtPeriodEnd: Bool
-  public var manageURL: String?
-  public var receiptID: String?
+  public let renewalPeriodEnd: Int64?
+  public let cancelAtPeriodEnd: Bool
+  public let manageURL: String?
+  public let receiptID: String?
 
   /// The installation that bought it.
-  public var deviceID: String?
+  public let deviceID: String?
   /// The app user who claimed it, or bought it logged in.
-  public var appUserID: AppUserID?
+  public let appUserID: AppUserID?
   /// The purchase attempt that made it.
-  public var nonce: String?
+  public let nonce: String?
   /// The buyer's account at the service.
-  public var buyerID: String?
+  public let buyerID: String?
 
   /// When the service last said all this, by the trusted clock.
-  public var confirmedAt: Int64
+  public let confirmedAt: Int64
   /// It said so since the client was opened.
-  public var isFromNetwork: Bool
+  public let isFromNetwork: Bool
 
   public init(
     id: String, productID: String, planID: String, status: MembershipStatus, createdAt: Int64, expiresAt: Int64?,
@@ -66,6 +68,30 @@ public struct Membership: Sendable, Equatable {
     self.buyerID = buyerID
     self.confirmedAt = confirmedAt
     self.isFromNetwork = isFromNetwork
+  }
+
+  /// The same with a receipt, unless it has one.
+  public func withReceipt(_ receiptID: String?) -> Membership {
+    guard self.receiptID == nil, let receiptID else { return self }
+    return Membership(
+      id: id, productID: productID, planID: planID, status: status, createdAt: createdAt, expiresAt: expiresAt,
+      renewalPeriodEnd: renewalPeriodEnd, cancelAtPeriodEnd: cancelAtPeriodEnd, manageURL: manageURL,
+      receiptID: receiptID, deviceID: deviceID, appUserID: appUserID, nonce: nonce, buyerID: buyerID,
+      confirmedAt: confirmedAt, isFromNetwork: isFromNetwork)
+  }
+
+  /// Whether they say the same, whenever and however that was learnt.
+  public func says(theSameAs other: Membership) -> Bool {
+    self === other
+      || (id == other.id && productID == other.productID && planID == other.planID && status == other.status
+        && createdAt == other.createdAt && expiresAt == other.expiresAt
+        && renewalPeriodEnd == other.renewalPeriodEnd && cancelAtPeriodEnd == other.cancelAtPeriodEnd
+        && manageURL == other.manageURL && receiptID == other.receiptID && deviceID == other.deviceID
+        && appUserID == other.appUserID && nonce == other.nonce && buyerID == other.buyerID)
+  }
+
+  public static func == (left: Membership, right: Membership) -> Bool {
+    left.says(theSameAs: right) && left.confirmedAt == right.confirmedAt && left.isFromNetwork == right.isFromNetwork
   }
 
   public func document(isActive: Bool, isClaimed: Bool) -> JSON {

@@ -61,6 +61,10 @@ public final class Database {
     DatabaseError(code: code, message: String(cString: sqlite3_errmsg(connection)))
   }
 
+  /// Leaves the write-ahead log where it is when the last connection closes, so that closing and opening cost no
+  /// deleting, making and syncing of files. What the log holds is as durable there; it is emptied as it grows.
+  public func keepLog() { kassa_sqlite_keep_log(connection) }
+
   /// How long a statement waits for another process to finish its write.
   public func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(connection, milliseconds) }
 
@@ -149,9 +153,21 @@ public final class Database {
     public func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
     public func text(_ column: Int32) -> String { optionalText(column) ?? "" }
     public func optionalText(_ column: Int32) -> String? {
+      utf8(column).map { String(decoding: $0, as: UTF8.self) }
+    }
+    /// Reads a text only if it is another one: rows in a row often hold the same.
+    public func text(_ column: Int32, unlessSameAs text: inout String) {
+      var known: String? = text
+      self.text(column, unlessSameAs: &known)
+      text = known ?? ""
+    }
+    public func text(_ column: Int32, unlessSameAs text: inout String?) {
+      guard let bytes = utf8(column) else { return text = nil }
+      if text?.utf8.elementsEqual(bytes) != true { text = String(decoding: bytes, as: UTF8.self) }
+    }
+    private func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
       guard let text = sqlite3_column_text(statement, column) else { return nil }
-      let bytes = UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(statement, column)))
-      return String(decoding: bytes, as: UTF8.self)
+      return UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(statement, column)))
     }
     public func blob(_ column: Int32) -> [UInt8] {
       guard let start = sqlite3_column_blob(statement, column) else { return [] }

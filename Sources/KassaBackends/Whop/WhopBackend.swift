@@ -151,9 +151,7 @@ public final class WhopBackend: Backend {
     ]
     let answer = try await api.send(
       WhopAPI.Call(method: "PATCH", path: "/memberships/\(URLText.escape(membership.id))", body: body))
-    var claimed = try row(answer)
-    claimed.receiptID = membership.receiptID
-    return claimed
+    return try row(answer).withReceipt(membership.receiptID)
   }
 
   public func mayReadMemberships() async throws(KassaError) -> Bool {
@@ -210,7 +208,7 @@ public final class WhopBackend: Backend {
     if let payment = try await payment(of: attempt, since: since) {
       progress.payment = payment.state
       progress.receiptID = payment.receiptID
-      progress.membership?.receiptID = payment.receiptID
+      progress.membership = progress.membership?.withReceipt(payment.receiptID)
     }
     return progress
   }
