@@ -196,11 +196,11 @@ public final class Client: Sendable {
   ) {
     guard operation != 0 else { return }
     tasks.with { $0 += 1 }
-    let task = loop.start { [engine, queue, tasks, loop] in
+    let task = loop.start { [engine, queue, tasks] in
       let ending = await engine.run(body)
-      queue.complete(operation, ending)
+      // First, since completing wakes whoever waits, for the operation or for the last task.
       tasks.with { $0 -= 1 }
-      loop.wakeWaiters()
+      queue.complete(operation, ending)
     }
     queue.attach(task, to: operation)
   }

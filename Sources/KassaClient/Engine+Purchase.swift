@@ -218,10 +218,12 @@ extension Engine {
 
   /// Somebody may pay in a tab that we no longer wait for.
   private func watchForLateSuccess(_ attempt: PurchaseAttempt) {
-    Task(executorPreference: loop) { await self.lookForLateSuccess(attempt) }
+    guard active != nil, lateLooks[attempt.nonce] == nil else { return }
+    lateLooks[attempt.nonce] = Task(executorPreference: loop) { await self.lookForLateSuccess(attempt) }
   }
 
   private func lookForLateSuccess(_ attempt: PurchaseAttempt) async {
+    defer { lateLooks[attempt.nonce] = nil }
     var waited: Int64 = 0
     while waited < Constants.lateSuccessMilliseconds, attempts[attempt.nonce] != nil, let active {
       do throws(CancellationError) {

@@ -35,6 +35,8 @@ actor Engine {
   private var expiry: Task<Void, Never>?
   private var expiryAt: Int64?
   private var renewalCheck: Task<Void, Never>?
+  /// Those that look for the success of a purchase whose operation has ended, by the number of the attempt.
+  var lateLooks: [String: Task<Void, Never>] = [:]
   /// The trusted time that is on disk.
   private var savedTime: Int64?
   private var storageFailed = false
@@ -425,7 +427,7 @@ actor Engine {
   /// The last words: the time, and the end of everything that waits.
   func shutDown() {
     keepTime()
-    for task in [retry, expiry, renewalCheck] { task?.cancel() }
+    for task in [retry, expiry, renewalCheck].compactMap(\.self) + lateLooks.values { task.cancel() }
     active = nil
   }
 }

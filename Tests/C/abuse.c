@@ -234,8 +234,8 @@ static void wrong_configurations_change_nothing(void)
 
     const char *wrong[] = {"{\"backend\":[]}", "{\"backend\":{\"kind\":\"whop\"}}", "{\"backned\":{}}",
                            "{\"backend\":{\"kind\":\"whop\",\"company_id\":\"x\",\"api_key\":\"k\"}}",
-                           "{\"backend\":{\"kind\":\"whop\",\"company_id\":\"biz_x\",\"api_key\":\"k\","
-                           "\"base_url\":\"http://example.com\"}}"};
+                           ("{\"backend\":{\"kind\":\"whop\",\"company_id\":\"biz_x\",\"api_key\":\"k\","
+                            "\"base_url\":\"http://example.com\"}}")};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         json_t *completion = finish(client, configure(client, wrong[i]));
         CHECK(is(completion, "error.code", "invalid_configuration"));

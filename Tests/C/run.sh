@@ -40,10 +40,11 @@ build_program() {
   fi
 }
 
-programs=(flow abuse ownership waiting event_loops closing offline forking guest leaving cycles lookups full_disk speed)
+programs=(flow abuse ownership waiting event_loops closing offline guest leaving full_disk)
 scripts=()
 if [ -z "$sanitizer" ]; then
-  programs+=(unloading json_c)
+  # Sanitizers have threads, memory and time of their own, and want no threads after fork.
+  programs+=(forking cycles lookups speed unloading json_c)
   scripts=(header symbols binary abi valgrind leaving_tls examples)
 fi
 
