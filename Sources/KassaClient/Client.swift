@@ -10,7 +10,6 @@ public final class Client: Sendable {
   private let requests: HostRequests
   private let state: ClientState
   private let engine: Engine
-  private let watch: StorageWatch?
   private let tasks = Locked(0)
 
   /// Where `kassa_has_access` looks things up.
@@ -45,9 +44,6 @@ public final class Client: Sendable {
           log: options.log,
           serverAnswered: link.serverAnswered))
       link.connect(engine)
-      watch =
-        options.storage == ClientOptions.inMemory
-        ? nil : StorageWatch(directory: options.storage, loop: loop, changed: link.reloadIfChanged)
       reportStorage(options, damagedFile: opened.damagedFile)
     } catch {
       Self.release(loop, threading)
@@ -100,7 +96,6 @@ public final class Client: Sendable {
   public func close() {
     queue.close()
     requests.close()
-    watch?.stop()
     loop.sync { engine.assumeIsolated { $0.shutDown() } }
     // Tasks that were cancelled still have to notice; what they wait for is gone, so that is soon.
     _ = loop.wait(timeoutMilliseconds: 1_500) { tasks.with { $0 == 0 } }
@@ -240,5 +235,4 @@ private final class EngineLink: Sendable {
 
   var armExpiry: @Sendable (Int64?) -> Void { { boot in self.tell { $0.armExpiry(at: boot) } } }
   var serverAnswered: @Sendable () -> Void { { self.tell { $0.keepTime() } } }
-  var reloadIfChanged: @Sendable () -> Void { { self.tell { $0.reloadIfChanged() } } }
 }

@@ -113,7 +113,7 @@ final class ClientState: Sendable {
     let now = knowledge.clock.now(bootNanoseconds: boot)
     let entitlements = knowledge.memberships.values
       .map { Entitlement($0, ownership: knowledge.ownership, policy: knowledge.policy) }
-      .sorted { ($0.membership.createdAt, $0.membership.id) > ($1.membership.createdAt, $1.membership.id) }
+      .sorted { $0.membership.isNewer(than: $1.membership) }
     let answers = entitlements.filter(\.isVisible).map { Answer($0, at: now) }
     let isChanged = answers != state.lastAnswers
     state.entitlements = entitlements

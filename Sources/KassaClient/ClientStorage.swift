@@ -34,8 +34,8 @@ final class ClientStorage: @unchecked Sendable {
   init(path: String) throws(DatabaseError) {
     database = try Database(path: path)
     try database.run("PRAGMA journal_mode=WAL") { _ in }
-    database.keepLog()
-    try database.script("PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=100")
+    try database.keepLog()
+    try database.script("PRAGMA synchronous=FULL")
     let found = try version()
     guard found <= Self.version else {
       throw DatabaseError(code: 0, message: "it was written by a later version of the library (schema \(found))")

@@ -40,6 +40,7 @@ actor Engine {
   /// The trusted time that is on disk.
   private var savedTime: Int64?
   private var storageFailed = false
+  private var watch: StorageWatch?
 
   init(
     loop: EventLoop, state: ClientState, queue: EventQueue, time: any TimeSource, random: any RandomSource,
@@ -85,6 +86,7 @@ actor Engine {
     var source = "network"
     do throws(KassaError) {
       if hasCache { try await pause(milliseconds: Constants.confirmationDelayMilliseconds) }
+      startWatching()
       keepTime()
       try await refresh(.configure)
       await settleInBackground()
@@ -359,8 +361,17 @@ actor Engine {
     write { storage throws(DatabaseError) in _ = try storage.save(appUserID: user, claim: nil) }
   }
 
+  /// Not before the first answers: the kernel takes its time to end a watch, and a program that only asks and leaves
+  /// would wait for it.
+  private func startWatching() {
+    guard watch == nil, surroundings.storage != ClientOptions.inMemory else { return }
+    watch = StorageWatch(directory: surroundings.storage, loop: loop) { [weak self] in
+      self?.assumeIsolated { $0.reloadIfChanged() }
+    }
+  }
+
   /// Another process may have written.
-  func reloadIfChanged() {
+  private func reloadIfChanged() {
     guard storage.hasForeignChanges(), let active else { return }
     guard let cache = read({ storage throws(DatabaseError) in try storage.load(scope: active.setup.scope) }) else {
       return
@@ -427,6 +438,8 @@ actor Engine {
   /// The last words: the time, and the end of everything that waits.
   func shutDown() {
     keepTime()
+    watch?.stop()
+    watch = nil
     for task in [retry, expiry, renewalCheck].compactMap(\.self) + lateLooks.values { task.cancel() }
     active = nil
   }

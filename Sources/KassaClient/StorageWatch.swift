@@ -4,7 +4,7 @@ import KassaPlatform
 /// Hears of other processes that write to the same storage.
 ///
 /// The kernel names the write-ahead log at every commit, ours too, and never at a read; SQLite then tells whether it
-/// was another connection.
+/// was another connection. Made and stopped on the loop.
 final class StorageWatch: Sendable {
   private let descriptor: Int32
   private let loop: EventLoop
@@ -19,11 +19,9 @@ final class StorageWatch: Sendable {
       return nil
     }
     let descriptor = self.descriptor
-    loop.sync {
-      _ = loop.watch(descriptor, events: .readable) { _ in
-        Self.drain(descriptor)
-        changed()
-      }
+    loop.watch(descriptor, events: .readable) { _ in
+      Self.drain(descriptor)
+      changed()
     }
   }
 
@@ -33,9 +31,9 @@ final class StorageWatch: Sendable {
     }
   }
 
-  /// On any thread; nothing is heard afterwards.
+  /// Nothing is heard afterwards.
   func stop() {
-    loop.sync { loop.unwatch(descriptor) }
+    loop.unwatch(descriptor)
     close(descriptor)
   }
 }

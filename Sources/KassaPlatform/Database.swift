@@ -61,9 +61,12 @@ public final class Database {
     DatabaseError(code: code, message: String(cString: sqlite3_errmsg(connection)))
   }
 
-  /// Leaves the write-ahead log where it is when the last connection closes, so that closing and opening cost no
-  /// deleting, making and syncing of files. What the log holds is as durable there; it is emptied as it grows.
-  public func keepLog() { kassa_sqlite_keep_log(connection) }
+  /// Leaves the write-ahead log, emptied, where it is when the last connection closes: deleting and making files costs
+  /// more than everything else that opening and closing do.
+  public func keepLog() throws(DatabaseError) {
+    kassa_sqlite_keep_log(connection)
+    try script("PRAGMA journal_size_limit=0")
+  }
 
   /// How long a statement waits for another process to finish its write.
   public func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(connection, milliseconds) }
@@ -163,7 +166,11 @@ public final class Database {
     }
     public func text(_ column: Int32, unlessSameAs text: inout String?) {
       guard let bytes = utf8(column) else { return text = nil }
-      if text?.utf8.elementsEqual(bytes) != true { text = String(decoding: bytes, as: UTF8.self) }
+      let isSame = text?.utf8.withContiguousStorageIfAvailable { known in
+        guard let known = known.baseAddress, let new = bytes.baseAddress, text?.utf8.count == bytes.count else { return false }
+        return memcmp(known, new, bytes.count) == 0
+      }
+      if isSame != true { text = String(decoding: bytes, as: UTF8.self) }
     }
     private func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
       guard let text = sqlite3_column_text(statement, column) else { return nil }

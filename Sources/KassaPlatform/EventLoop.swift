@@ -70,6 +70,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// Threads that are about to write to `wake`.
   private let wakers = Atomic(0)
   private let waiters = Condition(Waiting())
+  /// The round of `waiters`, to be read without its lock.
+  private let news = Atomic<UInt64>(0)
   private var thread = pthread_t()
 
   // Touched only by whoever turns the loop.
@@ -332,10 +334,17 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         turn(timeoutMilliseconds: left == .max ? -1 : Int32(clamping: max(0, (left + 999_999) / 1_000_000)))
         endTurn()
       } else {
+        if !turns { lookForNews(after: round) }
         waiters.wait(until: deadline) { $0.round != round || (turns && $0.isFree) }
       }
       mustTurn = false
     }
+  }
+
+  /// The library's thread often answers sooner than this one could fall asleep and be woken, so it looks a moment first.
+  private func lookForNews(after round: UInt64) {
+    let end = kassa_monotonic_nanoseconds() + 30_000
+    while news.load(ordering: .relaxed) == round, kassa_monotonic_nanoseconds() < end { sched_yield() }
   }
 
   /// Takes the turn, if nobody has it and nothing has happened since that round.
@@ -372,7 +381,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// Everybody who waits looks again.
   public func wakeWaiters() {
-    waiters.with { $0.round &+= 1 }
+    waiters.with {
+      $0.round &+= 1
+      news.store($0.round, ordering: .relaxed)
+    }
     waiters.broadcast()
     // In host mode the one who turns may sleep in epoll.
     if mode == .host, !isCurrent { interrupt() }

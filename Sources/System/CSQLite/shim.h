@@ -4,7 +4,6 @@
 static inline void kassa_sqlite_keep_log(sqlite3 *connection) {
   int persist = 1;
   sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
-  sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
 }
 
 /* SQLITE_TRANSIENT is a cast in a macro, which Swift cannot import. */
