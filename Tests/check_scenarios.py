@@ -1,9 +1,9 @@
 """Holds Tests/scenarios.tsv against the tests: a scenario that is listed has a test, under the name that is listed,
-and a Swift test whose name begins with scenarios is listed for each of them.
+and a Swift test that says at the front of its name which scenarios it shows is listed for each of them.
 
-Each line is "id<TAB>file<TAB>test name"; a scenario may have several lines. A Swift test goes by its display name, or
-by its function where it has none. Where the collection of scenarios lies beside the repository, every id must be known
-there.
+Each line is "id<TAB>file<TAB>test name"; a scenario may have several lines. A Swift test is listed by its function,
+and names its scenarios in its display name, or in its function where it has none. Where the collection of scenarios
+lies beside the repository, every id must be known there.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ SWIFT_TEST = re.compile(r'@Test\b(?:\(\s*"(?P<display>(?:[^"\\]|\\.)*)")?.*?\bfu
 LEADING_IDS = re.compile(r"(?:S\d{3}[ ,:_]+)+")
 
 
-def swift_tests(source: str) -> list[str]:
-    """The names of the tests in a Swift file."""
-    return [test["display"] or test["function"] for test in SWIFT_TEST.finditer(source)]
-
-
-def scenarios_of(name: str) -> list[str]:
-    """The ids that a test's name begins with."""
-    ids = LEADING_IDS.match(name)
-    return re.findall(r"S\d{3}", ids[0]) if ids else []
+def swift_tests(source: str) -> dict[str, list[str]]:
+    """The tests in a Swift file by their functions, each with the scenarios that its name begins with."""
+    tests = {}
+    for test in SWIFT_TEST.finditer(source):
+        ids = LEADING_IDS.match(test["display"] or test["function"])
+        tests[test["function"]] = re.findall(r"S\d{3}", ids[0]) if ids else []
+    return tests
 
 
 def has_test(path: Path, name: str) -> bool:
@@ -61,8 +59,8 @@ def complaints(listing: str, known: set[str] | None) -> list[str]:
             found.append(f"line {number}: {scenario}: {file} has no test named {test}")
     for path in sorted((ROOT / "Tests").rglob("*.swift")):
         file = path.relative_to(ROOT).as_posix()
-        for test in swift_tests(path.read_text(encoding="utf-8")):
-            missing = [scenario for scenario in scenarios_of(test) if (scenario, file, test) not in listed]
+        for test, scenarios in swift_tests(path.read_text(encoding="utf-8")).items():
+            missing = [scenario for scenario in scenarios if (scenario, file, test) not in listed]
             found += [f"not listed: {scenario}\t{file}\t{test}" for scenario in missing]
     return found
 
