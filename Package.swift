@@ -64,7 +64,7 @@ let package = Package(
       name: "kassa-sandbox", dependencies: ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"],
       path: "Sources/kassa-sandbox", swiftSettings: swift),
 
-    tests("KassaJSON", ["KassaJSON"]),
+    tests("KassaJSON", ["KassaJSON", "CJansson"]),
     tests("KassaCore", ["KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),

@@ -68,7 +68,7 @@ public final class Entitlement: Sendable {
   private static func end(of membership: Membership) -> (at: Int64?, rule: Rule) {
     if let end = membership.expiresAt { return (end, .fixedEnd) }
     guard let period = membership.renewalPeriodEnd else { return (nil, .lifetime) }
-    if membership.cancelAtPeriodEnd { return (period, .periodEnd) }
+    if !membership.renews { return (period, .periodEnd) }
     // The service may still call it active after its period, while it retries a payment: its word restarts the grace.
     return (max(period, membership.confirmedAt).adding(Constants.renewalGraceMilliseconds), .renewalGrace)
   }

@@ -99,6 +99,9 @@ public final class Membership: Sendable, Equatable {
     left.says(theSameAs: right) && left.confirmedAt == right.confirmedAt && left.isFromNetwork == right.isFromNetwork
   }
 
+  /// The service's word that another period follows this one.
+  public var renews: Bool { !cancelAtPeriodEnd && status.raw != "canceling" }
+
   public func document(isActive: Bool, isClaimed: Bool) -> JSON {
     [
       "id": JSON(id),

@@ -74,6 +74,8 @@ public struct CircuitBreaker: Sendable {
   /// A failure of the service itself: no answer, 408 or 5xx. A refusal (other 4xx) is no failure.
   public mutating func failed(now: Int64) {
     if openUntil != nil {
+      // Requests that were under way when it opened say nothing new.
+      guard probeStarted != nil else { return }
       cooldown = min(cooldown * 2, Constants.breakerLongestCooldownMilliseconds)
       openUntil = now.adding(cooldown)
       probeStarted = nil

@@ -75,7 +75,8 @@ public enum URLText {
       }
       self.host = host.lowercased()
       if !port.isEmpty {
-        guard let number = Int(port), (1...65_535).contains(number) else { return nil }
+        guard port.utf8.allSatisfy(\.isASCIIDigit), let number = Int(port), (1...65_535).contains(number)
+        else { return nil }
         self.port = number
       }
       guard !self.host.isEmpty else { return nil }
@@ -84,7 +85,9 @@ public enum URLText {
     /// This machine itself, whatever a name server says: 127.0.0.0/8, ::1 and `localhost`.
     public var isLoopback: Bool {
       if host == "localhost" || host == "[::1]" { return true }
-      let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+      let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map {
+        $0.utf8.allSatisfy(\.isASCIIDigit) ? UInt8($0) : nil
+      }
       return numbers.count == 4 && !numbers.contains(nil) && numbers.first == 127
     }
   }

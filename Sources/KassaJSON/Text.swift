@@ -29,6 +29,10 @@ extension JSON {
       throw JSONSyntaxError(message: message, line: Int(error.line), column: Int(error.column))
     }
     defer { json_decref(value) }
+    // Jansson takes a NUL behind the value for the end, whatever follows.
+    guard memchr(start, 0, text.count) == nil else {
+      throw JSONSyntaxError(message: "a NUL byte after the value", line: 0, column: 0)
+    }
     return JSON(viewing: value) ?? .null
   }
 

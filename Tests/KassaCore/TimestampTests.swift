@@ -3,9 +3,6 @@ import KassaCore
 import KassaJSON
 import Testing
 
-/// 2026-10-20T10:00:00Z
-private let moment: Int64 = 1_792_490_400_000
-
 @Suite struct TimestampTests {
   @Test(
     "S033 every form of a moment is read",

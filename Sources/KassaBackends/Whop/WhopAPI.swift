@@ -138,8 +138,8 @@ final class WhopAPI {
       if let date = response.date { serverTime(date) }
       return body
     }
-    if (200..<400).contains(response.status) {
-      // Captive portals answer 200 with HTML, or redirect.
+    if (200..<400).contains(response.status) || response.status == 511 {
+      // Captive portals answer 200 with HTML, redirect, or ask to sign in (511; RFC 6585, section 6).
       breaker.abandoned()
       throw Failure(error: notTheService(description(of: response), status: response.status), mayRetry: false)
     }
@@ -156,6 +156,7 @@ final class WhopAPI {
 
   private func description(of response: HTTPResponse) -> String {
     if (300..<400).contains(response.status) { return "a redirect" }
+    if response.status == 511 { return "a network that wants a login" }
     if response.body.isEmpty { return "an empty body" }
     let type = response.header("Content-Type").map { " (\($0.quoted))" } ?? ""
     return "something that is not a JSON object\(type)"

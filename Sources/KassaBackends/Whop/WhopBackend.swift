@@ -195,7 +195,11 @@ public final class WhopBackend: Backend {
       }
       throw error
     }
-    let url = answer["purchase_url"]?.string ?? "/checkout/\(attempt.planID)?session=\(answer["id"]?.string ?? "")"
+    // A checkout that does not name this configuration would sell without saying to whom.
+    let session = answer["id"]?.string.map { "/checkout/\(attempt.planID)?session=\($0)" }
+    guard let url = answer["purchase_url"]?.string ?? session else {
+      throw wrongShape(JSONShapeError(path: "purchase_url", problem: "is missing"))
+    }
     return Checkout(url: url.hasPrefix("/") ? WhopConstants.checkoutOrigin + url : url, returnURL: returnURL)
   }
 
@@ -277,7 +281,8 @@ public final class WhopBackend: Backend {
     guard let info = try page.optionalObject("page_info"), try info.optionalBool("has_next_page") ?? false else {
       return nil
     }
-    return try info.optionalString("end_cursor")
+    // Without a cursor the rest of the list would be lost unnoticed.
+    return try info.string("end_cursor")
   }
 
   private func wrongShape(_ error: JSONShapeError) -> KassaError {

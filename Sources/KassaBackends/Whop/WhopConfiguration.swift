@@ -84,8 +84,12 @@ public struct WhopConfiguration: Sendable {
 
   private static func apiVersionDate(_ fields: Fields) throws(JSONShapeError) -> String {
     guard let date = try fields.optionalString("api_version") else { return WhopConstants.apiVersionDate }
-    let digits = date.utf8.filter(\.isASCIIDigit).count, dashes = date.utf8.filter { $0 == 0x2D }.count
-    guard digits + dashes == date.utf8.count, digits >= 8, (2...3).contains(dashes), date.utf8.count <= 16 else {
+    // Year, month and day, and a number where a day had several versions.
+    let parts = date.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    let lengths = parts.map(\.count)
+    guard parts.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }), lengths.prefix(3) == [4, 2, 2],
+      lengths.count == 3 || (lengths.count == 4 && (1...3).contains(lengths[3]))
+    else {
       throw JSONShapeError(
         path: fields.place(of: "api_version"),
         problem: "must be a date such as \"\(WhopConstants.apiVersionDate)\" (got \"\(date.quoted)\")")
