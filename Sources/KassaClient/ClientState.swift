@@ -104,7 +104,7 @@ final class ClientState: Sendable {
   }
 
   private func announce(_ changes: [Change]) {
-    for change in changes { queue.put(.changed(what: change.what, stamped(change.document))) }
+    for change in changes { queue.put(.changed(what: change.what, change.document)) }
   }
 
   /// Derives all answers anew. Under the lock.
@@ -226,13 +226,11 @@ final class ClientState: Sendable {
     }
     guard isNew else { return }
     queue.put(
-      .other(
-        stamped([
-          "type": "diagnostic", "code": "product_not_configured",
-          "message": JSON(
-            "\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false"),
-          "details": ["product_id": JSON(productID)],
-        ])))
+      .other([
+        "type": "diagnostic", "code": "product_not_configured",
+        "message": JSON("\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false"),
+        "details": ["product_id": JSON(productID)],
+      ]))
   }
 
   /// A copy of everything known.

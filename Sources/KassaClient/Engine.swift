@@ -67,6 +67,7 @@ actor Engine {
     let cache = read { storage throws(DatabaseError) in try storage.load(scope: setup.scope) }
     active = Active(
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
+    queue.setSandbox(setup.isSandbox)
     attempts = Dictionary((cache?.attempts ?? []).map { ($0.nonce, $0) }) { $1 }
     state.change(.configure) { knowledge in
       knowledge.setup = ClientState.SetupFacts(
@@ -423,10 +424,7 @@ actor Engine {
   // MARK: Diagnostics
 
   nonisolated func report(_ code: String, _ message: String, _ details: JSON) {
-    queue.put(
-      .other(
-        state.stamped(
-          ["type": "diagnostic", "code": JSON(code), "message": JSON(message), "details": details])))
+    queue.put(.other(["type": "diagnostic", "code": JSON(code), "message": JSON(message), "details": details]))
   }
 
   /// At most once for each configuration; what stands behind a colon only tells cases apart.

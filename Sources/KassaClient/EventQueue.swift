@@ -3,6 +3,7 @@ import Glibc
 import KassaCore
 import KassaJSON
 import KassaPlatform
+import Synchronization
 
 /// The one queue of a client: what it has to say to its host, and the operations that will still say something.
 ///
@@ -70,6 +71,8 @@ final class EventQueue: Sendable {
   private let log: Log
   private let state = Locked(State())
   private let wakeup = Wakeup()
+  /// Every document comes from the sandbox in this process, and says so.
+  private let isSandbox = Atomic(false)
   /// Readable while the queue holds an event.
   let descriptor: Int32
 
@@ -83,6 +86,12 @@ final class EventQueue: Sendable {
   }
 
   deinit { Glibc.close(descriptor) }
+
+  func setSandbox(_ flag: Bool) { isSandbox.store(flag, ordering: .relaxed) }
+
+  private func stamped(_ document: JSON) -> JSON {
+    isSandbox.load(ordering: .relaxed) ? document.merging([("sandbox", true)]) : document
+  }
 
   // MARK: Putting in
 
@@ -139,7 +148,7 @@ final class EventQueue: Sendable {
       state.readers -= 1
       _ = signal(&state)
     }
-    return taken?.document
+    return (taken?.document).map(stamped)
   }
 
   private func forget(_ entry: Entry, _ state: inout State) {
@@ -219,7 +228,7 @@ final class EventQueue: Sendable {
       state.operations[number]?.waiters -= 1
       _ = signal(&state)
     }
-    return document
+    return document.map(stamped)
   }
 
   private func take(_ number: UInt64, _ state: inout State) -> JSON? {

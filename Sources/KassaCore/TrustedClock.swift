@@ -20,12 +20,12 @@ public struct TrustedClock: Sendable, Equatable {
     self.bootNanoseconds = bootNanoseconds
   }
 
-  /// The service answered, at this time by its own clock. A `Date` has whole seconds, so a time less than a second
-  /// behind is no contradiction and does not turn the clock back.
+  /// The service answered, at this time by its own clock. A `Date` has whole seconds, so one that is up to a
+  /// second behind, and a little for the way, agrees with this clock and does not turn it back.
   public mutating func correct(serverMilliseconds: Int64, bootNanoseconds: Int64) {
     let now = self.now(bootNanoseconds: bootNanoseconds)
     let difference = serverMilliseconds.subtractingReportingOverflow(now)
-    let agrees = !difference.overflow && (-1_500...1_000).contains(difference.partialValue)
+    let agrees = !difference.overflow && (-1_500...0).contains(difference.partialValue)
     milliseconds = agrees ? now : serverMilliseconds
     self.bootNanoseconds = bootNanoseconds
     source = .server

@@ -167,7 +167,9 @@ public final class Database {
     public func text(_ column: Int32, unlessSameAs text: inout String?) {
       guard let bytes = utf8(column) else { return text = nil }
       let isSame = text?.utf8.withContiguousStorageIfAvailable { known in
-        guard let known = known.baseAddress, let new = bytes.baseAddress, text?.utf8.count == bytes.count else { return false }
+        guard let known = known.baseAddress, let new = bytes.baseAddress, text?.utf8.count == bytes.count else {
+          return false
+        }
         return memcmp(known, new, bytes.count) == 0
       }
       if isSame != true { text = String(decoding: bytes, as: UTF8.self) }

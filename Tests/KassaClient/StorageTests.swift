@@ -38,7 +38,7 @@ import Testing
     _ = second.events()
     try first.buy()
     second.network.set(.offline)
-    for _ in 0..<200 where !second.hasAccess(Rig.pro) { Thread.sleep(forTimeInterval: 0.005) }
+    for _ in 0..<1_000 where !second.hasAccess(Rig.pro) { Thread.sleep(forTimeInterval: 0.005) }
     #expect(second.hasAccess(Rig.pro))
     #expect(second.changes("entitlements").last?["cause"]?.string == "another_process")
     first.client.logOut()
@@ -49,10 +49,10 @@ import Testing
     let first = try Rig(storage: directory.path)
     let second = try Rig(storage: directory.path, time: first.time, network: first.network)
     try first.result(of: first.client.logIn("ada"))
-    for _ in 0..<200 where second.client.appUserID == nil { Thread.sleep(forTimeInterval: 0.005) }
+    for _ in 0..<1_000 where second.client.appUserID == nil { Thread.sleep(forTimeInterval: 0.005) }
     #expect(second.client.appUserID == "ada")
     first.client.logOut()
-    for _ in 0..<200 where second.client.appUserID != nil { Thread.sleep(forTimeInterval: 0.005) }
+    for _ in 0..<1_000 where second.client.appUserID != nil { Thread.sleep(forTimeInterval: 0.005) }
     #expect(second.client.appUserID == nil)
   }
 

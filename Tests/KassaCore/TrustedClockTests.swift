@@ -48,12 +48,19 @@ import Testing
   }
 
   @Test(
-    "A Date has whole seconds: less than a second of difference corrects nothing", arguments: [-1_000, -999, 0, 999])
+    "A Date has whole seconds: up to a second behind corrects nothing", arguments: [-1_000, -999, -1, 0])
   func wholeSeconds(_ difference: Int64) {
     var clock = clock()
     clock.correct(serverMilliseconds: moment + difference, bootNanoseconds: 0)
     #expect(clock.now(bootNanoseconds: 0) == moment)
     #expect(clock.source == .server)
+  }
+
+  @Test("A Date that is ahead shows that the clock is behind", arguments: [1, 999, 1_000])
+  func ahead(_ difference: Int64) {
+    var clock = clock()
+    clock.correct(serverMilliseconds: moment + difference, bootNanoseconds: 0)
+    #expect(clock.now(bootNanoseconds: 0) == moment + difference)
   }
 
   @Test("Answers every second never turn the clock back") func monotonic() {
