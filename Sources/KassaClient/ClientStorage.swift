@@ -124,6 +124,8 @@ final class ClientStorage: @unchecked Sendable {
   func load(scope: String) throws(DatabaseError) -> Cache {
     let scope: [DatabaseValue] = [.text(scope)]
     var memberships: [String: Membership] = [:], words = Words()
+    let count = try database.run("SELECT count(*) FROM memberships WHERE scope = ?", scope) { $0.integer(0) }.first
+    memberships.reserveCapacity(Int(clamping: count ?? 0))
     try database.run(
       """
       SELECT id, product_id, plan_id, status, created_at, expires_at, renewal_period_end, cancel_at_period_end,

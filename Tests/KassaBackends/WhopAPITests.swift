@@ -226,10 +226,13 @@ import Testing
     #expect(error.retryAfterMilliseconds == expected)
   }
 
-  @Test("No try begins later than 30 s after the first") func wholeRequest() async throws {
+  @Test("No try is begun that could not end within 30 s of the first") func wholeRequest() async throws {
+    let quick = try Bench(.refusal(503, headers: [HTTPHeader("Retry-After", "10")]))
+    _ = try await plansError(quick)
+    #expect(quick.time.waits == [10_000, 10_000])
     let patient = try Bench(.refusal(503, headers: [HTTPHeader("Retry-After", "14")]))
     _ = try await plansError(patient)
-    #expect(patient.time.waits == [14_000, 14_000])
+    #expect(patient.time.waits == [14_000])
     let slow = try Bench(.refusal(503, headers: [HTTPHeader("Retry-After", "20")]))
     _ = try await plansError(slow)
     #expect(slow.time.waits == [20_000])

@@ -62,7 +62,10 @@ final class WhopAPI {
       let delay =
         failure.error.retryAfterMilliseconds
         ?? RetryPolicy.interactive.delay(retry: retries, jitter: random.fraction())
-      guard bootMilliseconds.adding(delay) < deadline else { throw failure.error }
+      // A try that could not end in time is not begun.
+      guard bootMilliseconds.adding(delay).adding(Constants.requestMilliseconds) <= deadline else {
+        throw failure.error
+      }
       do throws(CancellationError) { try await time.sleep(milliseconds: delay) } catch {
         throw KassaError(.cancelled, "the operation was cancelled")
       }
