@@ -226,6 +226,8 @@ final class EventQueue: Sendable {
     }
     state.with { state in
       state.operations[number]?.waiters -= 1
+      // A completion that came after the last look was kept for this thread: nobody else would ever take it.
+      if document == nil { document = takeHeld(number, &state) }
       _ = signal(&state)
     }
     return document.map(stamped)
@@ -233,9 +235,7 @@ final class EventQueue: Sendable {
 
   private func take(_ number: UInt64, _ state: inout State) -> JSON? {
     switch state.operations[number]?.progress {
-    case .held(let document):
-      state.operations[number] = nil
-      return document
+    case .held: return takeHeld(number, &state)
     case .queued:
       let entry = state.remove {
         if case .completed(number, _) = $0 { true } else { false }
@@ -245,6 +245,14 @@ final class EventQueue: Sendable {
     case .running, nil: return nil
     }
   }
+
+  private func takeHeld(_ number: UInt64, _ state: inout State) -> JSON? {
+    guard case .held(let document) = state.operations[number]?.progress else { return nil }
+    state.operations[number] = nil
+    return document
+  }
+
+  var isClosed: Bool { state.with { $0.isClosed } }
 
   /// Whether the operation was still running; its task is told to end.
   func cancel(_ number: UInt64) -> Bool {

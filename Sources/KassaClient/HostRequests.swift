@@ -21,7 +21,7 @@ final class HostRequests: Sendable {
       await withCheckedContinuation { continuation in
         // First somebody waits, then the host hears of it: no answer can come too early.
         waiting.with { $0[id] = continuation }
-        if Task.isCancelled { withdraw(id) } else { queue.put(.request(id: id, document)) }
+        if Task.isCancelled || queue.isClosed { withdraw(id) } else { queue.put(.request(id: id, document)) }
       }
     } onCancel: {
       withdraw(id)
