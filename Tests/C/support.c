@@ -194,7 +194,14 @@ static int entries(const char *directory)
 
 int thread_count(void)
 {
-    return entries("/proc/self/task");
+    /* A thread that was joined is listed until the kernel has reaped it. */
+    int count = entries("/proc/self/task"), before;
+    do {
+        before = count;
+        usleep(5000);
+        count = entries("/proc/self/task");
+    } while (count != before);
+    return count;
 }
 
 int descriptor_count(void)

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "kassa.h"
@@ -12,12 +13,24 @@ static const char config[] =
     "{\"backend\":{\"kind\":\"whop\",\"company_id\":\"biz_sandbox\",\"api_key\":\"sandbox_key\","
     "\"base_url\":\"embedded:\"},\"checkout\":{\"presenter\":\"simulated\"}}";
 
-static int thread_count(void)
+static int listed_threads(void)
 {
     DIR *threads = opendir("/proc/self/task");
     int count = 0;
     for (struct dirent *entry = readdir(threads); entry; entry = readdir(threads)) count += entry->d_name[0] != '.';
     closedir(threads);
+    return count;
+}
+
+/* A thread that was joined is listed until the kernel has reaped it. */
+static int thread_count(void)
+{
+    int count = listed_threads(), before;
+    do {
+        before = count;
+        usleep(5000);
+        count = listed_threads();
+    } while (count != before);
     return count;
 }
 
