@@ -269,8 +269,8 @@ kassa_op kassa_refresh_plans(kassa_client *client);
  * this attempt. It is polled for up to 60 seconds.
  *
  * Result: {"outcome":"purchased","receipt_id":...,"membership":{...},...}; "membership" is null if the service has not
- * made it in that time. Other outcomes: "pending" (a payment that settles later), "cancelled" (by the user, by
- * kassa_cancel, or after "timeout_s"; asked of the service once more first), "disabled" ("enabled":false).
+ * made it in that time. Other outcomes: "pending" (a payment that settles later), "cancelled" (by the user or after
+ * "timeout_s", the service being asked once more first; or at once by kassa_cancel), "disabled" ("enabled":false).
  * A success that arrives later is a change with the cause "purchase". A declined payment is the error
  * "payment_failed". One purchase at a time: a second one fails with "purchase_in_progress".
  */

@@ -172,7 +172,7 @@ public final class Client: Sendable {
   }
 
   public func logOut() {
-    state.change(.logout) { $0.ownership.identity.appUserID = nil }
+    state.logOut()
     loop.post { [engine] in engine.assumeIsolated { $0.saveIdentity() } }
   }
 
@@ -233,6 +233,6 @@ private final class EngineLink: Sendable {
     loop.post { [target] in target.with { $0.engine }?.assumeIsolated(message) }
   }
 
-  var armExpiry: @Sendable (Int64?) -> Void { { boot in self.tell { $0.armExpiry(at: boot) } } }
+  var armExpiry: @Sendable () -> Void { { self.tell { $0.armExpiry(at: $0.state.nextEndOnBootClock) } } }
   var serverAnswered: @Sendable () -> Void { { self.tell { $0.keepTime() } } }
 }

@@ -16,6 +16,8 @@ final class ClientState: Sendable {
     var listedAt: [AppUserID?: Int64] = [:]
     var setup: SetupFacts?
     var isInitialized = false
+    /// Logins and logouts that are not on disk yet.
+    var unsavedIdentities = 0
     /// When the service last answered with its own time, on the boot clock.
     var serverSeenAt: Int64?
   }
@@ -53,12 +55,12 @@ final class ClientState: Sendable {
   private let queue: EventQueue
   private let time: any TimeSource
   let answers: AnswerTable
-  /// Called on any thread when the moment of the next change by itself has moved; the time is on the boot clock.
-  let nextEndMoved: @Sendable (Int64?) -> Void
+  /// Called on any thread when `nextEndOnBootClock` may have moved.
+  let nextEndMoved: @Sendable () -> Void
 
   init(
     knowledge: Knowledge, queue: EventQueue, time: any TimeSource, answers: AnswerTable,
-    nextEndMoved: @escaping @Sendable (Int64?) -> Void
+    nextEndMoved: @escaping @Sendable () -> Void
   ) {
     self.queue = queue
     self.time = time
@@ -72,7 +74,7 @@ final class ClientState: Sendable {
   /// Changes what is known and publishes it; equal answers make no event.
   func change<Result>(_ cause: Change.Cause, _ edit: (inout Knowledge) -> Result) -> Result {
     let boot = time.bootNanoseconds
-    let (result, changes, nextEnd) = published.with { state -> (Result, [Change], Int64?) in
+    let (result, changes) = published.with { state -> (Result, [Change]) in
       let (identity, plans) = (state.knowledge.ownership.identity, state.knowledge.plans)
       let result = edit(&state.knowledge)
       var changes = publish(&state, cause: cause, boot: boot)
@@ -85,10 +87,12 @@ final class ClientState: Sendable {
         state.plans = nil
         note(.plans)
       }
-      return (result, changes, state.nextEnd.map(state.knowledge.clock.bootNanoseconds(at:)))
+      // The configuration also says how prices are written.
+      if cause == .configure { state.plans = nil }
+      return (result, changes)
     }
     announce(changes)
-    nextEndMoved(nextEnd)
+    nextEndMoved()
     return result
   }
 
@@ -185,6 +189,11 @@ final class ClientState: Sendable {
     if moved { change(.expiry) { _ in } }
   }
 
+  /// The next moment at which an answer changes by itself.
+  var nextEndOnBootClock: Int64? {
+    published.with { state in state.nextEnd.map(state.knowledge.clock.bootNanoseconds(at:)) }
+  }
+
   /// Lets what has ended end: answers, revision and event.
   func expireIfDue() {
     let boot = time.bootNanoseconds
@@ -206,7 +215,15 @@ final class ClientState: Sendable {
       let claim = PendingClaim(id: temporaryID, appUserID: appUserID, loggedInAt: loggedInAt)
       knowledge.ownership.identity.appUserID = appUserID
       knowledge.ownership.pendingClaims.append(claim)
+      knowledge.unsavedIdentities += 1
       return claim
+    }
+  }
+
+  func logOut() {
+    change(.logout) { knowledge in
+      knowledge.ownership.identity.appUserID = nil
+      knowledge.unsavedIdentities += 1
     }
   }
 

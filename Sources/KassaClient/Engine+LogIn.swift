@@ -6,6 +6,9 @@ import KassaPlatform
 extension Engine {
   /// The local switch has been made; this keeps it, and tells the service.
   func logIn(_ claim: PendingClaim) async throws(KassaError) -> JSON {
+    let temporary = claim.id
+    firstTries.insert(temporary)
+    defer { firstTries.remove(temporary) }
     let active = try configured()
     let current = state.identity.appUserID
     let saved = write { storage throws(DatabaseError) in
@@ -13,14 +16,14 @@ extension Engine {
         appUserID: current, claim: (active.setup.scope, claim.appUserID, claim.loggedInAt))
     }
     var claim = claim
-    if let id = saved ?? nil {
-      let temporary = claim.id
-      claim.id = id
-      state.change(.login) { knowledge in
-        for index in knowledge.ownership.pendingClaims.indices
-        where knowledge.ownership.pendingClaims[index].id == temporary {
-          knowledge.ownership.pendingClaims[index].id = id
-        }
+    if let id = saved ?? nil { claim.id = id }
+    firstTries.insert(claim.id)
+    defer { firstTries.remove(claim.id) }
+    state.change(.login) { knowledge in
+      knowledge.unsavedIdentities -= 1
+      for index in knowledge.ownership.pendingClaims.indices
+      where knowledge.ownership.pendingClaims[index].id == temporary {
+        knowledge.ownership.pendingClaims[index].id = claim.id
       }
     }
     var claimed: [String] = []
@@ -38,11 +41,15 @@ extension Engine {
     ]
   }
 
-  /// Claims that earlier logins still owe to the service, oldest first.
+  /// Claims that earlier logins still owe to the service, oldest first. One that is refused holds up no other.
   func claimPending() async throws(KassaError) {
-    for claim in state.knowledge.ownership.pendingClaims where claim.id > 0 {
-      try await perform(claim, isFirstTry: false) { _ in }
+    var failure: KassaError?
+    for claim in state.knowledge.ownership.pendingClaims where !firstTries.contains(claim.id) {
+      do throws(KassaError) { try await perform(claim, isFirstTry: false) { _ in } } catch {
+        failure = failure ?? error
+      }
     }
+    if let failure { throw failure }
   }
 
   /// Idempotent: a claim that reached the service before the answer was lost finds nothing left to claim.
@@ -51,20 +58,27 @@ extension Engine {
   ) async throws(KassaError) {
     let active = try configured()
     let identity = Identity(deviceID: state.identity.deviceID, appUserID: claim.appUserID)
+    let askedAt = time.bootNanoseconds
     let listing = try await active.setup.backend.memberships(of: identity)
     if listing.memberships.isEmpty { try await verifyEmptiness(active) }
     guard isCurrent(active) else { throw replaced }
-    learn(listing.memberships, listed: state.identity == identity ? identity : nil, cause: .login)
+    learn(
+      listing.memberships, listed: state.identity == identity ? identity : nil, cause: .login, askedAt: askedAt)
 
-    var guests = listing.memberships.filter { membership in
-      // What was bought on this device after a login that is told late belongs to whoever logs in next.
-      membership.deviceID == identity.deviceID && membership.appUserID == nil
-        && (isFirstTry || membership.createdAt <= claim.loggedInAt)
+    // What an earlier login owns, told to the service or not, stays that user's; and what was bought on this device
+    // after a login that is told late belongs to whoever logs in next.
+    let ownership = state.knowledge.ownership
+    func isOurs(_ membership: Membership) -> Bool {
+      guard membership.appUserID == nil else { return false }
+      guard membership.deviceID == identity.deviceID else { return true }
+      let owner = ownership.owner(of: membership)
+      return owner == claim.appUserID || (isFirstTry && owner == nil)
     }
+    var guests = listing.memberships.filter { $0.deviceID == identity.deviceID && isOurs($0) }
     var seen = Set(guests.map(\.id))
     for buyer in Set(guests.compactMap(\.buyerID)).sorted() {
       for other in try await active.setup.backend.unclaimedMemberships(ofBuyer: buyer)
-      where seen.insert(other.id).inserted { guests.append(other) }
+      where isOurs(other) && seen.insert(other.id).inserted { guests.append(other) }
     }
     for guest in guests {
       let row = try await active.setup.backend.claim(guest, for: claim.appUserID)

@@ -45,6 +45,7 @@ extension Engine {
   }
 
   private func purchase(_ attempt: PurchaseAttempt, _ active: Active) async throws(KassaError) -> JSON {
+    var attempt = attempt
     let checkout: Checkout
     let prepared: any PreparedCheckout
     do throws(KassaError) {
@@ -55,8 +56,12 @@ extension Engine {
       forget(attempt)
       throw error
     }
-    switch try await present(checkout, prepared, attempt) {
-    case .found(let progress): return finish(attempt, progress, receiptID: nil)
+    // The service's answer may just have set a clock right that was ahead; lists are limited by this time.
+    attempt.startedAt = min(attempt.startedAt, state.now)
+    attempts[attempt.nonce] = attempt
+    write { storage throws(DatabaseError) in try storage.save(attempt: attempt, scope: active.setup.scope) }
+    switch try await present(checkout, prepared, attempt, active) {
+    case .found(let progress): return finish(attempt, progress, receiptID: nil, active)
     case .ended(let ending): return try await decide(attempt, after: ending, active)
     }
   }
@@ -69,9 +74,10 @@ extension Engine {
   }
 
   private func present(
-    _ checkout: Checkout, _ prepared: any PreparedCheckout, _ attempt: PurchaseAttempt
+    _ checkout: Checkout, _ prepared: any PreparedCheckout, _ attempt: PurchaseAttempt, _ active: Active
   ) async throws(KassaError) -> Presentation {
-    let look = Task(executorPreference: loop) { await self.lookWhileOpen(attempt) }
+    let number = active.number
+    let look = Task(executorPreference: loop) { await self.lookWhileOpen(attempt, configuration: number) }
     defer { look.cancel() }
     let show = ShownCheckout(prepared: prepared)
     let presentation = Task(executorPreference: loop) { await show.run(checkout, attempt) }
@@ -87,14 +93,14 @@ extension Engine {
       presentation.cancel()
       look.cancel()
     }
-    if Task.isCancelled { throw KassaError(.cancelled, "the purchase was cancelled") }
     look.cancel()
     if let progress = await watcher.value { return .found(progress) }
+    if Task.isCancelled { throw KassaError(.cancelled, "the purchase was cancelled") }
     return .ended(ending)
   }
 
   /// Looks every now and then whether the service already has the purchase.
-  private func lookWhileOpen(_ attempt: PurchaseAttempt) async -> PurchaseProgress? {
+  private func lookWhileOpen(_ attempt: PurchaseAttempt, configuration number: Int) async -> PurchaseProgress? {
     var waited: Int64 = 0
     while true {
       let pause =
@@ -102,7 +108,7 @@ extension Engine {
         ? Constants.openCheckoutPollMilliseconds : Constants.openCheckoutSlowPollMilliseconds
       do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch { return nil }
       waited += pause
-      guard let active else { return nil }
+      guard let active, active.number == number else { return nil }
       if let progress = try? await active.setup.backend.progress(of: attempt), progress.membership != nil {
         return progress
       }
@@ -140,7 +146,7 @@ extension Engine {
     _ attempt: PurchaseAttempt, _ active: Active, otherwise: Result<String, KassaError>
   ) async throws(KassaError) -> JSON {
     if let progress = try? await active.setup.backend.progress(of: attempt) {
-      if let known = try outcome(of: attempt, progress, receiptID: nil) { return known }
+      if let known = try outcome(of: attempt, progress, receiptID: nil, active) { return known }
     }
     watchForLateSuccess(attempt)
     return result(try otherwise.get(), attempt.planID)
@@ -156,11 +162,13 @@ extension Engine {
     while true {
       if let progress = try? await active.setup.backend.progress(of: attempt) {
         last = progress
-        if let known = try outcome(of: attempt, progress, receiptID: reading.receiptID) { return known }
+        if let known = try outcome(of: attempt, progress, receiptID: reading.receiptID, active) { return known }
       }
       let pause = (pauses.count > 1 ? pauses.removeFirst() : pauses.first ?? 5) * 1_000
       guard time.bootNanoseconds / 1_000_000 + pause <= deadline else { break }
       do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch {
+        // What is paid is decided: only the membership is still to come.
+        if last?.payment == .paid { break }
         throw KassaError(.cancelled, "the purchase was cancelled")
       }
     }
@@ -172,9 +180,9 @@ extension Engine {
 
   /// What the service's word comes to; nil while it says nothing.
   private func outcome(
-    of attempt: PurchaseAttempt, _ progress: PurchaseProgress, receiptID: String?
+    of attempt: PurchaseAttempt, _ progress: PurchaseProgress, receiptID: String?, _ active: Active
   ) throws(KassaError) -> JSON? {
-    if progress.membership != nil { return finish(attempt, progress, receiptID: receiptID) }
+    if progress.membership != nil { return finish(attempt, progress, receiptID: receiptID, active) }
     switch progress.payment {
     case .pending:
       watchForLateSuccess(attempt)
@@ -187,11 +195,21 @@ extension Engine {
   }
 
   /// The membership is there: the answers change before the completion is told.
-  private func finish(_ attempt: PurchaseAttempt, _ progress: PurchaseProgress, receiptID: String?) -> JSON {
+  private func finish(
+    _ attempt: PurchaseAttempt, _ progress: PurchaseProgress, receiptID: String?, _ active: Active
+  ) -> JSON {
     guard let membership = progress.membership?.withReceipt(progress.receiptID ?? receiptID) else {
       return result("cancelled", attempt.planID)
     }
-    learn([membership], listed: nil, cause: .purchase)
+    if self.active?.setup.scope == active.setup.scope {
+      learn([membership], listed: nil, cause: .purchase)
+    } else {
+      // Another account has been configured meanwhile; the purchase is kept where it belongs.
+      write { storage throws(DatabaseError) in
+        try storage.save(memberships: [membership], listing: nil, scope: active.setup.scope)
+        try storage.removeAttempt(attempt.nonce)
+      }
+    }
     let knowledge = state.knowledge
     let entitlement = Entitlement(membership, ownership: knowledge.ownership, policy: knowledge.policy)
     return result(
@@ -225,11 +243,12 @@ extension Engine {
   private func lookForLateSuccess(_ attempt: PurchaseAttempt) async {
     defer { lateLooks[attempt.nonce] = nil }
     var waited: Int64 = 0
-    while waited < Constants.lateSuccessMilliseconds, attempts[attempt.nonce] != nil, let active {
-      do throws(CancellationError) {
-        try await time.sleep(milliseconds: Constants.openCheckoutSlowPollMilliseconds)
-      } catch { return }
-      waited += Constants.openCheckoutSlowPollMilliseconds
+    while attempts[attempt.nonce] != nil, let active {
+      let pause =
+        waited < Constants.lateSuccessMilliseconds
+        ? Constants.openCheckoutSlowPollMilliseconds : Constants.lateSuccessMilliseconds
+      do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch { return }
+      waited += pause
       await check(attempt, active)
     }
   }
@@ -238,15 +257,16 @@ extension Engine {
   func checkAttempts(_ active: Active) async {
     for attempt in attempts.values.sorted(by: { $0.startedAt < $1.startedAt }) {
       await check(attempt, active)
-      let age = state.now - attempt.startedAt
-      if age > Constants.forgetAttemptMilliseconds, attempts[attempt.nonce] != nil { forget(attempt) }
     }
   }
 
   private func check(_ attempt: PurchaseAttempt, _ active: Active) async {
     guard let progress = try? await active.setup.backend.progress(of: attempt), isCurrent(active) else { return }
-    guard let membership = progress.membership else { return }
-    learn([membership], listed: nil, cause: .purchase)
+    if let membership = progress.membership {
+      learn([membership], listed: nil, cause: .purchase)
+    } else if progress.payment != .pending, state.now - attempt.startedAt > Constants.forgetAttemptMilliseconds {
+      forget(attempt)
+    }
   }
 }
 

@@ -31,6 +31,12 @@ actor Engine {
   /// Purchases that may still succeed.
   var attempts: [String: PurchaseAttempt] = [:]
   var isPurchasing = false
+  /// Logins whose own operation is still at the claim.
+  var firstTries: Set<Int64> = []
+  /// When the answer was asked for that a membership's row comes from, on the boot clock: an answer that was asked for
+  /// earlier, and comes later, is older.
+  private var rowsAskedAt: [String: Int64] = [:]
+  private var settling: Task<Void, Never>?
   private var retry: Task<Void, Never>?
   private var expiry: Task<Void, Never>?
   private var expiryAt: Int64?
@@ -65,6 +71,8 @@ actor Engine {
     let configuration = try Configuration(document)
     let setup = try assembly(configuration, surroundings)
     let cache = read { storage throws(DatabaseError) in try storage.load(scope: setup.scope) }
+    let isNewScope = active?.setup.scope != setup.scope
+    if isNewScope { rowsAskedAt = [:] }
     active = Active(
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
     queue.setSandbox(setup.isSandbox)
@@ -76,7 +84,8 @@ actor Engine {
       knowledge.policy = EntitlementPolicy(
         productIDs: setup.productIDs, offlineDays: configuration.offlineDays, isStrict: configuration.isStrict)
       knowledge.isInitialized = false
-      knowledge.fill(from: cache)
+      if isNewScope { knowledge.forget() }
+      if let cache { knowledge.fill(from: cache, keepingNewer: storageFailed) }
     }
     checkRenewals()
   }
@@ -90,7 +99,7 @@ actor Engine {
       startWatching()
       keepTime()
       try await refresh(.configure)
-      await settleInBackground()
+      settle()
     } catch {
       guard active.number == self.active?.number else { throw error }
       guard error.isTransient else { throw error }
@@ -98,6 +107,7 @@ actor Engine {
       guard hasCache else { throw error }
       source = "cache"
     }
+    guard isCurrent(active) else { throw replaced }
     state.change(.configure) { $0.isInitialized = true }
     return ["source": JSON(source)]
   }
@@ -152,6 +162,7 @@ actor Engine {
   func refreshMemberships(_ cause: Change.Cause) async throws(KassaError) {
     let active = try configured()
     let identity = state.identity
+    let askedAt = time.bootNanoseconds
     let listing: MembershipListing
     do throws(KassaError) {
       listing = try await active.setup.backend.memberships(of: identity)
@@ -171,7 +182,7 @@ actor Engine {
     let verified = await verifyOmissions(from: listing.memberships, of: identity, active)
     guard isCurrent(active) else { throw replaced }
     self.active?.reported.remove("not_service_answer")
-    learn(listing.memberships + verified, listed: identity, cause: cause)
+    learn(listing.memberships + verified, listed: identity, cause: cause, askedAt: askedAt)
   }
 
   /// An empty list also comes from a credential that may not read; that says nothing about the user.
@@ -218,9 +229,13 @@ actor Engine {
     return rows
   }
 
-  /// Takes in rows that the service gave. `listed` says for whom they are everything there is.
-  func learn(_ rows: [Membership], listed identity: Identity?, cause: Change.Cause) {
+  /// Takes in rows that the service gave. `listed` says for whom they are everything there is, `askedAt` when they were
+  /// asked for, if that was not just now.
+  func learn(_ rows: [Membership], listed identity: Identity?, cause: Change.Cause, askedAt: Int64? = nil) {
     guard let active else { return }
+    let askedAt = askedAt ?? time.bootNanoseconds
+    let rows = rows.filter { rowsAskedAt[$0.id, default: .min] <= askedAt }
+    for row in rows { rowsAskedAt[row.id] = askedAt }
     let settled = rows.compactMap(\.nonce).filter { attempts[$0] != nil }
     let now = state.now
     let saved = state.change(settled.isEmpty ? cause : .purchase) { knowledge -> [Membership] in
@@ -239,7 +254,28 @@ actor Engine {
         memberships: saved, listing: identity.map { ($0.appUserID, now) }, scope: active.setup.scope)
       for nonce in settled { try storage.removeAttempt(nonce) }
     }
+    claimLatecomers(rows.filter { $0.nonce.map(settled.contains) ?? false }, active)
     checkRenewals()
+  }
+
+  /// A guest's purchase that settles after a login came too late for that login's claim: it is claimed for whoever is
+  /// logged in now.
+  private func claimLatecomers(_ settled: [Membership], _ active: Active) {
+    let ownership = state.knowledge.ownership
+    guard let user = ownership.identity.appUserID else { return }
+    let late = settled.filter {
+      $0.deviceID == ownership.identity.deviceID && ownership.owner(of: $0) == nil
+    }
+    guard let newest = late.map(\.createdAt).max() else { return }
+    let at = max(state.now, newest)
+    let id = write { storage throws(DatabaseError) in
+      try storage.save(appUserID: user, claim: (active.setup.scope, user, at))
+    }
+    guard let id = id ?? nil else { return }
+    state.change(.purchase) {
+      $0.ownership.pendingClaims.append(PendingClaim(id: id, appUserID: user, loggedInAt: at))
+    }
+    scheduleRetry()
   }
 
   func isCurrent(_ active: Active) -> Bool { active.number == self.active?.number }
@@ -247,8 +283,8 @@ actor Engine {
 
   func restorePurchases() async throws(KassaError) -> JSON {
     let active = try configured()
-    try await claimPending()
     try await refreshMemberships(.restore)
+    try await claimPending()
     await checkAttempts(active)
     return ["outcome": "completed", "restored": JSON(state.memberships.elements.isEmpty == false)]
   }
@@ -265,8 +301,13 @@ actor Engine {
 
   // MARK: By itself
 
-  /// Claims and purchases that are still open, without anybody waiting for them.
-  private func settleInBackground() async {
+  /// Claims and purchases that are still open; nobody waits for them.
+  private func settle() {
+    settling?.cancel()
+    settling = Task(executorPreference: loop) { await self.settleOpen() }
+  }
+
+  private func settleOpen() async {
     guard let active else { return }
     do throws(KassaError) { try await claimPending() } catch { if error.isTransient { scheduleRetry() } }
     await checkAttempts(active)
@@ -288,10 +329,15 @@ actor Engine {
       guard number == active?.number else { continue }
       do throws(KassaError) {
         try await refresh(.refresh)
-        try await claimPending()
         if !state.isInitialized { state.change(.refresh) { $0.isInitialized = true } }
+        try await claimPending()
         return
       } catch {
+        // Another configuration deserves tries of its own.
+        guard number == active?.number else {
+          tries = 0
+          continue
+        }
         if active?.configuration.isDebug ?? false {
           report("refresh_failed", error.message, ["code": JSON(error.code.rawValue), "try": JSON(tries)])
         }
@@ -315,6 +361,7 @@ actor Engine {
     do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return }
     expiryAt = nil
     state.expireIfDue()
+    armExpiry(at: state.nextEndOnBootClock)
     // So that a clock set back before the next start cannot revive what has ended.
     saveTime()
   }
@@ -325,11 +372,15 @@ actor Engine {
     let knowledge = state.knowledge
     let now = state.now
     var next = Int64.max
-    for membership in knowledge.memberships.values {
-      guard let end = membership.renewalPeriodEnd, end > now, end < next, membership.status.grants,
-        knowledge.ownership.isVisible(membership)
-      else { continue }
-      next = end
+    for membership in knowledge.memberships.values
+    where membership.status.grants && knowledge.ownership.isVisible(membership) {
+      if let end = membership.renewalPeriodEnd {
+        // A renewal that is late is asked for again and again.
+        next = min(next, end > now ? end : now + Constants.lateRenewalCheckMilliseconds)
+      } else if membership.expiresAt == nil {
+        // Without an end it must be confirmed before it becomes stale.
+        next = min(next, max(now, membership.confirmedAt + knowledge.policy.offlineMilliseconds / 2))
+      }
     }
     guard next != .max else { return }
     let wait = next - now + Constants.renewalCheckMilliseconds
@@ -347,7 +398,8 @@ actor Engine {
 
   /// Keeps the time, as far as it is trusted; at most once a minute.
   func keepTime() {
-    if let savedTime, (0..<Constants.saveTimeMilliseconds).contains(state.now - savedTime) { return }
+    let age = state.now.subtractingReportingOverflow(savedTime ?? .min)
+    if !age.overflow, (0..<Constants.saveTimeMilliseconds).contains(age.partialValue) { return }
     saveTime()
   }
 
@@ -360,6 +412,7 @@ actor Engine {
   func saveIdentity() {
     let user = state.identity.appUserID
     write { storage throws(DatabaseError) in _ = try storage.save(appUserID: user, claim: nil) }
+    state.change(.logout) { $0.unsavedIdentities -= 1 }
   }
 
   /// Not before the first answers: the kernel takes its time to end a watch, and a program that only asks and leaves
@@ -380,8 +433,9 @@ actor Engine {
     let user = read { storage throws(DatabaseError) in try storage.appUserID() }
     for attempt in cache.attempts { attempts[attempt.nonce] = attempt }
     state.change(.anotherProcess) { knowledge in
-      knowledge.fill(from: cache)
-      if let user { knowledge.ownership.identity.appUserID = user }
+      knowledge.fill(from: cache, keepingNewer: storageFailed)
+      // What this process's host has just said counts, even before it is on disk.
+      if let user, knowledge.unsavedIdentities == 0 { knowledge.ownership.identity.appUserID = user }
     }
     checkRenewals()
   }
@@ -438,20 +492,34 @@ actor Engine {
     keepTime()
     watch?.stop()
     watch = nil
-    for task in [retry, expiry, renewalCheck].compactMap(\.self) + lateLooks.values { task.cancel() }
+    for task in [settling, retry, expiry, renewalCheck].compactMap(\.self) + lateLooks.values { task.cancel() }
     active = nil
   }
 }
 
 extension ClientState.Knowledge {
-  /// What the storage knows takes the place of what was known, apart from what this run learnt of the network.
-  mutating func fill(from cache: ClientStorage.Cache?) {
+  /// Another service or account: nothing that was known is about it.
+  mutating func forget() {
+    (memberships, plans, listedAt) = ([:], nil, [:])
+  }
+
+  /// What the storage knows takes the place of what was known, apart from what this run learnt of the network and, if
+  /// the disk refused it, could not write.
+  mutating func fill(from cache: ClientStorage.Cache, keepingNewer: Bool) {
     let before = memberships
-    memberships = cache?.memberships ?? [:]
-    for (id, row) in before where memberships[id]?.confirmedAt == row.confirmedAt { memberships[id] = row }
-    plans = cache?.plans.map { .stored($0) }
-    listedAt = cache?.listedAt ?? [:]
-    ownership.pendingClaims = cache?.pendingClaims ?? []
+    memberships = cache.memberships
+    for (id, row) in before {
+      let stored = memberships[id]
+      if stored?.confirmedAt == row.confirmedAt
+        || (keepingNewer && stored.map { $0.confirmedAt < row.confirmedAt } ?? true)
+      {
+        memberships[id] = row
+      }
+    }
+    plans = cache.plans.map { .stored($0) } ?? (keepingNewer ? plans : nil)
+    listedAt = cache.listedAt
+    // Claims that the storage does not have yet are still to be saved.
+    ownership.pendingClaims = cache.pendingClaims + ownership.pendingClaims.filter { $0.id < 0 }
   }
 }
 

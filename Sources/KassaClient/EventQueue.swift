@@ -144,10 +144,13 @@ final class EventQueue: Sendable {
         return true
       }
     }
-    state.with { state in
+    let leavesRequest = state.with { state in
       state.readers -= 1
       _ = signal(&state)
+      return state.readers == 0 && state.queuedRequests > 0
     }
+    // Whoever waits for an operation relied on this reader.
+    if leavesRequest { loop.wakeWaiters() }
     return (taken?.document).map(stamped)
   }
 

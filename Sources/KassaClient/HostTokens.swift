@@ -18,7 +18,9 @@ actor HostTokens: AccessTokenSource {
   private let now: @Sendable () -> Int64
   private let companyID: String
   private var token: Token?
-  private var pending: Task<Result<String, KassaError>, Never>?
+  /// The calls that wait for the token which is being fetched.
+  private var waiting: [UInt64: CheckedContinuation<Result<String, KassaError>, Never>] = [:]
+  private var lastWaiter: UInt64 = 0
   private var failures = 0
   private var lastFailure: KassaError?
   private var notBefore: Int64 = 0
@@ -42,15 +44,40 @@ actor HostTokens: AccessTokenSource {
     if let token, token.text != refused, now() < token.goodUntil { return token.text }
     let reason = refused != nil && token?.text == refused ? "refused" : token == nil ? "first" : "expiring"
     token = nil
-    if let pending { return try await pending.value.get() }
-    if let lastFailure, time.bootNanoseconds / 1_000_000 < notBefore { throw lastFailure }
-    let task = Task(executorPreference: loop) { await self.fetch(reason: reason) }
-    pending = task
-    return try await task.value.get()
+    if waiting.isEmpty {
+      if let lastFailure, time.bootNanoseconds / 1_000_000 < notBefore { throw lastFailure }
+      Task(executorPreference: loop) { await self.fetch(reason: reason) }
+    }
+    return try await wait().get()
   }
 
-  private func fetch(reason: String) async -> Result<String, KassaError> {
-    defer { pending = nil }
+  /// Waits for the fetch that is under way; a call that is cancelled waits no longer, and the fetch goes on.
+  private func wait() async -> Result<String, KassaError> {
+    lastWaiter += 1
+    let waiter = lastWaiter
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        waiting[waiter] = continuation
+        if Task.isCancelled { abandon(waiter) }
+      }
+    } onCancel: {
+      loop.post { self.assumeIsolated { $0.abandon(waiter) } }
+    }
+  }
+
+  private func abandon(_ waiter: UInt64) {
+    waiting.removeValue(forKey: waiter)?
+      .resume(returning: .failure(KassaError(.cancelled, "the operation was cancelled")))
+  }
+
+  private func fetch(reason: String) async {
+    let result = await answer(reason: reason)
+    let waiters = waiting.values
+    waiting = [:]
+    for waiter in waiters { waiter.resume(returning: result) }
+  }
+
+  private func answer(reason: String) async -> Result<String, KassaError> {
     do throws(KassaError) {
       let reply = try await requests.ask(
         "auth", "access_token", ["reason": JSON(reason), "company_id": JSON(companyID)])

@@ -55,6 +55,9 @@ public enum Constants {
   /// does not pay for a connection.
   public static let confirmationDelayMilliseconds: Int64 = 10
 
+  /// Kassa: a renewal that is not known then is asked for so often.
+  public static let lateRenewalCheckMilliseconds: Int64 = 3_600_000
+
   // MARK: Identity and tokens
 
   /// Whop [plan metadata]: a value has at most 500 characters.
@@ -75,7 +78,8 @@ public enum Constants {
   public static let openCheckoutSlowPollMilliseconds: Int64 = 30_000
   public static let openCheckoutFastPhaseMilliseconds: Int64 = 120_000
   public static let checkoutTimeoutSeconds: Int64 = 1_800
-  /// Kassa: after a purchase ended without a result, a late success is looked for so long, at the slow pace.
+  /// Kassa: after a purchase ended without a result, a late success is looked for at the slow pace for so long, and then
+  /// so often.
   public static let lateSuccessMilliseconds: Int64 = 600_000
   /// Kassa: an attempt without any trace at the service is forgotten after so long.
   public static let forgetAttemptMilliseconds: Int64 = 3 * millisecondsPerDay

@@ -26,8 +26,10 @@ public struct TrustedClock: Sendable, Equatable {
     let now = self.now(bootNanoseconds: bootNanoseconds)
     let difference = serverMilliseconds.subtractingReportingOverflow(now)
     let agrees = !difference.overflow && (-1_500...0).contains(difference.partialValue)
+    // Whole milliseconds only, or each answer would lose the rest of one, and every end come a little later.
+    self.bootNanoseconds =
+      agrees && now != .max ? self.bootNanoseconds &+ (now - milliseconds) * 1_000_000 : bootNanoseconds
     milliseconds = agrees ? now : serverMilliseconds
-    self.bootNanoseconds = bootNanoseconds
     source = .server
   }
 

@@ -29,7 +29,7 @@ public struct LoggingTransport: HTTPTransport {
 
   public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
     let start = time.bootNanoseconds
-    // Queries and paths below a collection hold ids.
+    // Queries hold ids of users and devices.
     let target = request.url.prefix { $0 != "?" }
     func say(_ what: String) {
       log.line("\(request.method) \(target): \(what), \((time.bootNanoseconds - start) / 1_000_000) ms")

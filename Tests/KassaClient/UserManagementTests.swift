@@ -235,3 +235,76 @@ import Testing
     #expect(!rig.hasAccess(Rig.pro))
   }
 }
+
+/// Who owns what, when several log in on one device and the service hears of it late.
+@Suite struct OwnershipOverTimeTests {
+  @Test("What a deferred login owns is not claimed by the next one") func deferredThenAnother() throws {
+    let rig = try Rig()
+    try rig.buy()
+    rig.network.set(.offline)
+    #expect(try rig.result(of: rig.client.logIn("ada"))["deferred"]?.bool == true)
+    rig.client.logOut()
+    rig.network.set(.fine)
+    let bob = try rig.result(of: rig.client.logIn("bob"))
+    #expect(bob["claimed"]?.elements.isEmpty == true)
+    #expect(!rig.hasAccess(Rig.pro))
+    rig.client.logOut()
+    try rig.result(of: rig.client.logIn("ada"))
+    #expect(rig.hasAccess(Rig.pro))
+  }
+
+  @Test("A guest's payment that settles after a login is the user's") func settledAfterLogin() throws {
+    var wishes = Rig.Wishes()
+    wishes.presenter = ["presenter": "host"]
+    let rig = try Rig(wishes)
+    let purchase = rig.client.purchase(Rig.monthly, [:])
+    let request = try rig.request("checkout", "present")
+    try rig.simulate(["action": "complete_checkout", "url": request["params"]?["url"] ?? .null, "outcome": "pending"])
+    #expect(try rig.respond(request, ["outcome": "returned"]))
+    #expect(try rig.result(of: purchase)["outcome"]?.string == "pending")
+    try rig.result(of: rig.client.logIn("ada"))
+    try rig.simulate(["action": "settle_payment"])
+    for _ in 0..<10 where !rig.hasAccess(Rig.pro) { rig.advance(milliseconds: 10_000) }
+    #expect(rig.hasAccess(Rig.pro))
+    // The service hears of it too.
+    for _ in 0..<5 { rig.advance(milliseconds: 5_000) }
+    let other = try Rig(wishes, time: rig.time, network: rig.network, seed: 2)
+    try other.result(of: other.client.logIn("ada"))
+    #expect(other.hasAccess(Rig.pro))
+  }
+
+  @Test("A logout is not undone by another client's write", arguments: ["library", "host"])
+  func logoutBesideAWriter(thread: String) throws {
+    let directory = TemporaryDirectory()
+    let first = try Rig(storage: directory.path, thread: thread)
+    let second = try Rig(storage: directory.path, time: first.time, network: first.network, thread: thread)
+    for number in 0..<20 {
+      try first.result(of: first.client.logIn("user\(number)"))
+      try second.buy(Rig.lifetime)
+      first.client.logOut()
+      #expect(first.client.appUserID == nil)
+      try first.refresh()
+      #expect(first.client.appUserID == nil)
+    }
+  }
+
+  @Test("A claim that the service refuses holds up neither restore nor the first answer") func refusedClaim() throws {
+    let rig = try Rig()
+    try rig.buy()
+    try rig.simulate(["action": "fault", "kind": "status", "status": 403, "method": "PATCH", "times": 2])
+    #expect(try rig.error(of: rig.client.logIn("ada"))["code"]?.string == "permission_denied")
+    #expect(rig.hasAccess(Rig.pro))
+    #expect(try rig.error(of: rig.client.restorePurchases())["code"]?.string == "permission_denied")
+    #expect(try rig.result(of: rig.client.restorePurchases())["restored"]?.bool == true)
+  }
+
+  @Test("A cancelled operation does not wait for the host's token") func cancelledWhileWaitingForToken() throws {
+    var wishes = Rig.Wishes()
+    wishes.credential = ("access_token", "host")
+    let rig = try Rig(wishes, configure: false)
+    let configure = rig.client.configure(rig.configuration)
+    _ = try rig.request("auth", "access_token")
+    #expect(rig.client.cancel(configure))
+    #expect(try rig.error(of: configure)["code"]?.string == "cancelled")
+  }
+}
