@@ -1,6 +1,7 @@
 import CJansson
 import CKassa
 import KassaClient
+import KassaCore
 import KassaJSON
 import KassaPlatform
 
@@ -14,7 +15,7 @@ public func kassa_next_event(_ handle: OpaquePointer?, _ timeoutMilliseconds: In
 private func forkedDiagnostic(_ handle: OpaquePointer?) -> JSON? {
   guard let handle, ClientHandles.isForked(handle), saidForked.with({ $0.set() }) ?? false else { return nil }
   return [
-    "type": "diagnostic", "code": "forked", "details": [:],
+    "type": "diagnostic", "code": JSON(ErrorCode.forked.rawValue), "details": [:],
     "message": "this client belongs to the process that opened it; a child made by fork opens its own",
   ]
 }

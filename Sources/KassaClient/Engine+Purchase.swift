@@ -264,7 +264,9 @@ extension Engine {
     guard let progress = try? await active.setup.backend.progress(of: attempt), isCurrent(active) else { return }
     if let membership = progress.membership {
       learn([membership], listed: nil, cause: .purchase)
-    } else if progress.payment != .pending, state.now - attempt.startedAt > Constants.forgetAttemptMilliseconds {
+    } else if progress.payment != .pending,
+      state.now.subtracting(attempt.startedAt) > Constants.forgetAttemptMilliseconds
+    {
       forget(attempt)
     }
   }

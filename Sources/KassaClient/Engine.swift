@@ -374,16 +374,16 @@ actor Engine {
     var next = Int64.max
     for membership in knowledge.memberships.values
     where membership.status.grants && knowledge.ownership.isVisible(membership) {
-      if let end = membership.renewalPeriodEnd {
-        // A renewal that is late is asked for again and again.
-        next = min(next, end > now ? end : now + Constants.lateRenewalCheckMilliseconds)
-      } else if membership.expiresAt == nil {
-        // Without an end it must be confirmed before it becomes stale.
-        next = min(next, max(now, membership.confirmedAt + knowledge.policy.offlineMilliseconds / 2))
-      }
+      // A renewal shows after its period; what has no end must be confirmed before it becomes stale.
+      let stale =
+        membership.expiresAt == nil
+        ? membership.confirmedAt.adding(knowledge.policy.offlineMilliseconds / 2) : nil
+      guard let due = membership.renewalPeriodEnd ?? stale else { continue }
+      // What is late is asked for again and again, but not often.
+      next = min(next, due > now ? due : now.adding(Constants.lateRenewalCheckMilliseconds))
     }
     guard next != .max else { return }
-    let wait = next - now + Constants.renewalCheckMilliseconds
+    let wait = next.subtracting(now).adding(Constants.renewalCheckMilliseconds)
     renewalCheck = Task(executorPreference: loop) { await self.checkRenewal(after: wait) }
   }
 
@@ -398,8 +398,8 @@ actor Engine {
 
   /// Keeps the time, as far as it is trusted; at most once a minute.
   func keepTime() {
-    let age = state.now.subtractingReportingOverflow(savedTime ?? .min)
-    if !age.overflow, (0..<Constants.saveTimeMilliseconds).contains(age.partialValue) { return }
+    let age = state.now.subtracting(savedTime ?? .min)
+    if (0..<Constants.saveTimeMilliseconds).contains(age) { return }
     saveTime()
   }
 

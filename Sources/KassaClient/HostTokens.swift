@@ -107,12 +107,12 @@ actor HostTokens: AccessTokenSource {
       throw unavailable("the host's token is not printable ASCII without spaces")
     }
     let now = self.now()
-    var end = Self.expiry(ofJWT: text) ?? now + Constants.tokenWithoutEndMilliseconds
+    var end = Self.expiry(ofJWT: text) ?? now.adding(Constants.tokenWithoutEndMilliseconds)
     if let stated = reply["expires_at"], !stated.isNull {
       guard let time = Timestamp.milliseconds(stated) else { throw unavailable("the host's \"expires_at\" is no time") }
       end = time
     }
-    return Token(text: text, goodUntil: end - Constants.tokenMarginMilliseconds)
+    return Token(text: text, goodUntil: end.subtracting(Constants.tokenMarginMilliseconds))
   }
 
   private func unavailable(_ message: String) -> KassaError {

@@ -94,10 +94,15 @@ public final class Entitlement: Sendable {
   }
 }
 
+/// Times come from services, hosts and files, so they may be any number; the far ends stand for never.
 extension Int64 {
-  /// The sum, at most the largest number: ends that far away never come.
   public func adding(_ other: Int64) -> Int64 {
     let sum = addingReportingOverflow(other)
-    return sum.overflow ? .max : sum.partialValue
+    return sum.overflow ? (other > 0 ? .max : .min) : sum.partialValue
+  }
+
+  public func subtracting(_ other: Int64) -> Int64 {
+    let difference = subtractingReportingOverflow(other)
+    return difference.overflow ? (other < 0 ? .max : .min) : difference.partialValue
   }
 }

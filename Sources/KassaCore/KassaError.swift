@@ -28,7 +28,6 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   case tokenUnavailable = "token_unavailable"
   // This machine
   case storage = "storage"
-  case outOfMemory = "out_of_memory"
   case internalError = "internal"
 }
 

@@ -95,7 +95,7 @@ import Testing
     #expect(!rig.hasAccess(Rig.pro))
     _ = rig.events()
     rig.network.set(.fine)
-    for _ in 0..<10 where !rig.client.isInitialized { rig.advance(milliseconds: 2_000) }
+    rig.letTimePass(inStepsOf: 2_000) { rig.client.isInitialized }
     #expect(rig.client.isInitialized)
     #expect(rig.client.explain(Rig.pro)["answer"]?.string == "no")
     #expect(rig.changes("plans").count == 1)

@@ -92,6 +92,11 @@ final class Rig: Sendable {
     settle()
   }
 
+  /// Lets time pass until something has come about, in steps between which the loop has the time it needs.
+  func letTimePass(inStepsOf milliseconds: Int64, until isSo: () -> Bool) {
+    for _ in 0..<500 where !isSo() { advance(milliseconds: milliseconds) }
+  }
+
   func refresh() throws { try result(of: client.configure(configuration)) }
 
   /// Lets the loop do what is due.
@@ -149,6 +154,7 @@ final class Network: Sendable {
   private let weather = Locked(Weather.fine)
   private let open = Locked(0)
   private let log = Locked<[HTTPRequest]>([])
+  private let answered = Locked<Set<String>>([])
   private let change = Locked<(@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?>(nil)
   private let hold = Locked<(@Sendable (HTTPRequest) -> Bool)?>(nil)
   private let sandbox = Locked<Shared?>(nil)
@@ -165,6 +171,8 @@ final class Network: Sendable {
   func hold(_ matches: (@Sendable (HTTPRequest) -> Bool)?) { hold.with { $0 = matches } }
   /// Changes what comes back.
   func rewrite(_ body: (@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?) { change.with { $0 = body } }
+  /// Whether a request with that method has come back.
+  func hasAnswered(_ method: String) -> Bool { answered.with { $0.contains(method) } }
   var requests: [HTTPRequest] { log.with { $0 } }
   func forget() { log.with { $0 = [] } }
   /// No request is under way.
@@ -214,6 +222,7 @@ final class Network: Sendable {
       switch network.weather.with({ $0 }) {
       case .fine:
         let response = try await inner.send(request)
+        network.answered.with { _ = $0.insert(request.method) }
         return network.change.with { $0 }.map { $0(request, response) } ?? response
       case .offline: throw .offline("cut by the test")
       case .answers(let response): return response

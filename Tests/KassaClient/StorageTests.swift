@@ -40,7 +40,10 @@ import Testing
     second.network.set(.offline)
     for _ in 0..<1_000 where !second.hasAccess(Rig.pro) { Thread.sleep(forTimeInterval: 0.005) }
     #expect(second.hasAccess(Rig.pro))
-    #expect(second.changes("entitlements").last?["cause"]?.string == "another_process")
+    // The answers change a moment before the event that tells of it.
+    let event = try #require(second.client.nextEvent(timeoutMilliseconds: 5_000))
+    #expect(event["what"]?.string == "entitlements")
+    #expect(event["cause"]?.string == "another_process")
     first.client.logOut()
   }
 
@@ -111,7 +114,7 @@ import Testing
     #expect(problem?.message.contains(path) == true)
   }
 
-  @Test("S070 two clients, a thousand logins each, on one directory") func busy() throws {
+  @Test("S070 two clients, a hundred logins each, on one directory") func busy() throws {
     let directory = TemporaryDirectory()
     let first = try Rig(storage: directory.path)
     let second = try Rig(storage: directory.path, time: first.time, network: first.network)
@@ -121,6 +124,8 @@ import Testing
     }
     #expect(first.diagnostics().isEmpty)
     #expect(second.diagnostics().isEmpty)
+    // The user is the directory's, so the first client soon follows the second.
+    for _ in 0..<1_000 where first.client.appUserID != "other99" { Thread.sleep(forTimeInterval: 0.005) }
     try first.buy()
     #expect(first.hasAccess(Rig.pro))
   }

@@ -161,7 +161,7 @@ import Testing
     #expect(!rig.hasAccess(Rig.pro))
     rig.network.set(.fine)
     // The library's own retry tells the service.
-    for _ in 0..<20 { rig.advance(milliseconds: 5_000) }
+    rig.letTimePass(inStepsOf: 5_000) { rig.network.hasAnswered("PATCH") }
     let other = try Rig(time: rig.time, network: rig.network, seed: 2)
     try other.result(of: other.client.logIn("ada"))
     #expect(other.hasAccess(Rig.pro))
@@ -264,10 +264,10 @@ import Testing
     #expect(try rig.result(of: purchase)["outcome"]?.string == "pending")
     try rig.result(of: rig.client.logIn("ada"))
     try rig.simulate(["action": "settle_payment"])
-    for _ in 0..<10 where !rig.hasAccess(Rig.pro) { rig.advance(milliseconds: 10_000) }
+    rig.letTimePass(inStepsOf: 10_000) { rig.hasAccess(Rig.pro) }
     #expect(rig.hasAccess(Rig.pro))
     // The service hears of it too.
-    for _ in 0..<5 { rig.advance(milliseconds: 5_000) }
+    rig.letTimePass(inStepsOf: 5_000) { rig.network.hasAnswered("PATCH") }
     let other = try Rig(wishes, time: rig.time, network: rig.network, seed: 2)
     try other.result(of: other.client.logIn("ada"))
     #expect(other.hasAccess(Rig.pro))

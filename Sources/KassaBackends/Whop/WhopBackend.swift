@@ -204,7 +204,7 @@ public final class WhopBackend: Backend {
   }
 
   public func progress(of attempt: PurchaseAttempt) async throws(KassaError) -> PurchaseProgress {
-    let since = Timestamp.iso8601(attempt.startedAt - Constants.clockToleranceMilliseconds)
+    let since = Timestamp.iso8601(attempt.startedAt.subtracting(Constants.clockToleranceMilliseconds))
     let scan = try await self.scan(
       filter: (WhopConstants.Metadata.nonce, attempt.nonce),
       query: [("plan_id", attempt.planID), ("created_after", since)])

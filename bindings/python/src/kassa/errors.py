@@ -105,7 +105,7 @@ class StorageError(KassaError):
 
 
 class InternalError(KassaError):
-    """A fault of the library, or no memory (`internal`, `out_of_memory`)."""
+    """A fault of the library (`internal`)."""
 
 
 FAMILIES: dict[str, type[KassaError]] = {
@@ -132,7 +132,6 @@ FAMILIES: dict[str, type[KassaError]] = {
     "token_unavailable": AuthorizationError,
     "storage": StorageError,
     "internal": InternalError,
-    "out_of_memory": InternalError,
 }
 
 
