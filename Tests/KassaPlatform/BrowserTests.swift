@@ -3,21 +3,25 @@ import Testing
 
 @testable import KassaPlatform
 
-/// One at a time: a program that is being written cannot be started, and a child may hold it open for a moment.
-@Suite(.serialized) struct BrowserTests {
-  /// A program that writes down how it was called.
+@Suite struct BrowserTests {
+  /// A program that writes down how it was called. A child writes its file: were it this process, another test that
+  /// forks in that moment would hold the file open, and a program that somebody may still write to cannot be started.
   private func makeProgram(_ script: String) throws -> (program: String, output: String) {
     let directory = FileManager.default.temporaryDirectory.path + "/kassa-browser-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     let output = directory + "/output"
-    try "#!/bin/sh\n{ \(script); } > \(output).part\nmv \(output).part \(output)\n"
-      .write(toFile: directory + "/program", atomically: true, encoding: .utf8)
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory + "/program")
-    return (directory + "/program", output)
+    let program = directory + "/program"
+    let text = "#!/bin/sh\n{ \(script); } > \(output).part\nmv \(output).part \(output)\n"
+    let writer = try Process.run(
+      URL(fileURLWithPath: "/bin/sh"),
+      arguments: ["-c", #"printf %s "$1" > "$2" && chmod 700 "$2""#, "sh", text, program])
+    writer.waitUntilExit()
+    try #require(writer.terminationStatus == 0)
+    return (program, output)
   }
 
   private func content(of path: String) async throws -> String {
-    for _ in 0..<2_000 where !FileManager.default.fileExists(atPath: path) {
+    for _ in 0..<30_000 where !FileManager.default.fileExists(atPath: path) {
       try await Task.sleep(for: .milliseconds(1))
     }
     return try String(contentsOfFile: path, encoding: .utf8)
@@ -68,7 +72,7 @@ import Testing
     try await withLoop { loop in
       #expect(Browser.open("http://example.com", with: program, on: loop))
       let child = try await content(of: output).trimmingCharacters(in: .newlines)
-      for _ in 0..<2_000 where FileManager.default.fileExists(atPath: "/proc/\(child)") {
+      for _ in 0..<30_000 where FileManager.default.fileExists(atPath: "/proc/\(child)") {
         try await Task.sleep(for: .milliseconds(1))
       }
       #expect(!FileManager.default.fileExists(atPath: "/proc/\(child)"))
