@@ -11,17 +11,17 @@ public func kassa_is_initialized(_ handle: OpaquePointer?) -> Bool { client(hand
 @_cdecl("kassa_is_subscribed") @implementation
 public func kassa_is_subscribed(_ handle: OpaquePointer?) -> Bool { ClientHandles.isSubscribed(handle) }
 
-@_cdecl("kassa_has_access") @implementation
+@_cdecl("kassa_has_access") @implementation @inline(__always)
 public func kassa_has_access(_ handle: OpaquePointer?, _ productID: UnsafePointer<CChar>?) -> Bool {
-  guard let productID else { return false }
-  switch ClientHandles.access(handle, productID) {
-  case .granted: return true
-  case .notGranted: return false
-  case .unknown:
-    // Out of the ordinary, so it may cost something: the host's mistake is reported once.
-    if let id = text(productID) { client(handle)?.noteUngranted(id) }
-    return false
-  }
+  let access = ClientHandles.access(handle, productID)
+  return access == .granted || access == .unknown && report(ungranted: productID, handle)
+}
+
+/// Out of the ordinary, so it may cost something: the host's mistake is reported once. Gives what is answered then.
+@inline(never)
+private func report(ungranted productID: UnsafePointer<CChar>?, _ handle: OpaquePointer?) -> Bool {
+  if let id = text(productID) { client(handle)?.noteUngranted(id) }
+  return false
 }
 
 @_cdecl("kassa_supports_external_purchases") @implementation

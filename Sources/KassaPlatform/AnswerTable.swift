@@ -338,14 +338,14 @@ extension UnsafeMutablePointer<GrantTable> {
     let mask = pointee.mask.load()
     var index = GrantTable.start(of: tag)
     let last = index &+ mask
-    while index < last {
+    repeat {
       let slot = pointee.slots + Int(truncatingIfNeeded: index & mask)
       let (left, right) = (slot[0].tag.load(), slot[1].tag.load())
       let end = (left == tag ? .max : 0) & slot[0].end.load() | (right == tag ? .max : 0) & slot[1].end.load()
       // A tag is odd: one branch for "found, or nothing more to come". Two would often be guessed wrong.
       if end | (~right & 1) != 0 { return end != 0 ? end : pointee.missing.load() }
       index &+= 2
-    }
+    } while index < last
     return pointee.missing.load()
   }
 
