@@ -14,7 +14,7 @@ LIBRARY := build/libkassa.so.$(VERSION)
 # with LIBRARY_FLAGS; they do not change what is compiled, so the sandbox shares its objects.
 RELEASE       := --disable-local-rpath -c release --scratch-path .build/release-static \
                  -Xswiftc -static-stdlib -Xswiftc -use-ld=lld -Xlinker --icf=all
-LIBRARY_FLAGS := -Xlinker -soname=libkassa.so.$(SOVERSION) -Xlinker --version-script=Sources/Kassa/kassa.map \
+LIBRARY_FLAGS := -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -soname=libkassa.so.$(SOVERSION) -Xlinker --version-script=Sources/Kassa/kassa.map \
                  -Xlinker -z -Xlinker nodelete
 
 # What is set up once serves all: two installations at a time would meet.

@@ -108,12 +108,19 @@ public final class Client: Sendable {
   public var supportsExternalPurchases: Bool { state.supportsExternalPurchases }
   public var deviceID: String { state.identity.deviceID }
   public var appUserID: String? { state.identity.appUserID?.text }
-  public var plans: JSON { state.plans }
-  public var memberships: JSON { state.memberships }
-  public var entitlements: JSON { state.entitlements }
+  public var plans: JSON { wholeState.plans }
+  public var memberships: JSON { wholeState.memberships }
+  public var entitlements: JSON { wholeState.entitlements }
   public var revision: UInt64 { state.revision }
   func clockMoved() { state.clockMoved() }
-  public func explain(_ productID: String) -> JSON { state.explain(productID) }
+  public func explain(_ productID: String) -> JSON { wholeState.explain(productID) }
+
+  /// The state with all that the storage holds. Right after a start only the answers of `kassa_has_access` have been
+  /// read; whoever wants more first has the rest read.
+  private var wholeState: ClientState {
+    if state.isEarly { loop.sync { engine.assumeIsolated { $0.readRest() } } }
+    return state
+  }
 
   /// Whether a product that nothing grants may be asked for; reported once for each that may not.
   public func noteUngranted(_ productID: String) { state.noteUngranted(productID) }
@@ -159,7 +166,7 @@ public final class Client: Sendable {
       return operation
     }
     // Until the storage gives it a number, the claim has one that no other can have.
-    let claim = state.logIn(AppUserID(appUserID), temporaryID: -Int64(clamping: operation))
+    let claim = wholeState.logIn(AppUserID(appUserID), temporaryID: -Int64(clamping: operation))
     run(operation) { engine throws(KassaError) in try await engine.logIn(claim) }
     return operation
   }
@@ -172,7 +179,7 @@ public final class Client: Sendable {
   }
 
   public func logOut() {
-    state.logOut()
+    wholeState.logOut()
     loop.post { [engine] in engine.assumeIsolated { $0.saveIdentity() } }
   }
 

@@ -42,6 +42,9 @@ final class ClientState: Sendable {
     /// Of every membership known, newest first.
     var entitlements: [Entitlement] = []
     var lastAnswers: [Answer] = []
+    var answers = AnswerList()
+    /// The answers that an earlier run left, as long as nothing else of the storage has been read.
+    var early: ClientStorage.EarlyAnswers?
     var revision: UInt64 = 1
     /// The next moment at which an answer changes by itself.
     var nextEnd: Int64?
@@ -49,6 +52,11 @@ final class ClientState: Sendable {
     var memberships: JSON?
     var plans: JSON?
     var reportedProducts: Set<String> = []
+
+    mutating func note(_ subject: Change.Subject, _ cause: Change.Cause) -> Change {
+      revision += 1
+      return Change(what: subject, revision: revision, cause: cause)
+    }
   }
 
   private let published: Locked<Published>
@@ -77,15 +85,16 @@ final class ClientState: Sendable {
     let (result, changes) = published.with { state -> (Result, [Change]) in
       let (identity, plans) = (state.knowledge.ownership.identity, state.knowledge.plans)
       let result = edit(&state.knowledge)
-      var changes = publish(&state, cause: cause, boot: boot)
-      func note(_ subject: Change.Subject) {
-        state.revision += 1
-        changes.append(Change(what: subject, revision: state.revision, cause: cause))
+      var changes: [Change] = []
+      let hadPlans = state.early?.hasPlans ?? false
+      if publish(&state, boot: boot) {
+        state.memberships = nil
+        changes.append(state.note(.entitlements, cause))
       }
-      if identity != state.knowledge.ownership.identity { note(.identity) }
+      if identity != state.knowledge.ownership.identity { changes.append(state.note(.identity, cause)) }
       if Self.differ(plans, state.knowledge.plans) {
         state.plans = nil
-        note(.plans)
+        if !hadPlans { changes.append(state.note(.plans, cause)) }
       }
       // The configuration also says how prices are written.
       if cause == .configure { state.plans = nil }
@@ -111,32 +120,60 @@ final class ClientState: Sendable {
     for change in changes { queue.put(.changed(what: change.what, change.document)) }
   }
 
-  /// Derives all answers anew. Under the lock.
-  private func publish(_ state: inout Published, cause: Change.Cause, boot: Int64) -> [Change] {
+  /// Publishes the answers that an earlier run left. Until `change` brings the rest, there are no others.
+  func publish(_ early: ClientStorage.EarlyAnswers, _ edit: (inout Knowledge) -> Void) {
+    let changes = published.with { state -> [Change] in
+      edit(&state.knowledge)
+      state.knowledge.listedAt = [state.knowledge.ownership.identity.appUserID: early.listedAt]
+      state.early = early
+      state.answers = early.list
+      publishAnswers(state)
+      var changes: [Change] = []
+      if early.list.isAnythingVisible { changes.append(state.note(.entitlements, .configure)) }
+      if early.hasPlans { changes.append(state.note(.plans, .configure)) }
+      return changes
+    }
+    announce(changes)
+  }
+
+  /// There are answers, but nothing yet to tell of them.
+  var isEarly: Bool { published.with { $0.early != nil } }
+
+  /// What the next start is to answer from; nil while the service has not listed everything.
+  var answersToKeep: ClientStorage.KeptAnswers? {
+    published.with { state in
+      let (user, policy) = (state.knowledge.ownership.identity.appUserID, state.knowledge.policy)
+      guard state.early == nil, let listedAt = state.knowledge.listedAt[user] else { return nil }
+      return ClientStorage.KeptAnswers(list: state.answers, appUserID: user, policy: policy, listedAt: listedAt)
+    }
+  }
+
+  /// Derives all answers anew, and tells whether they are others. Under the lock.
+  private func publish(_ state: inout Published, boot: Int64) -> Bool {
     let knowledge = state.knowledge
     let now = knowledge.clock.now(bootNanoseconds: boot)
     let entitlements = knowledge.memberships.values
       .map { Entitlement($0, ownership: knowledge.ownership, policy: knowledge.policy) }
       .sorted { $0.membership.isNewer(than: $1.membership) }
     let answers = entitlements.filter(\.isVisible).map { Answer($0, at: now) }
-    let isChanged = answers != state.lastAnswers
+    let list = AnswerList(entitlements)
+    let isChanged = state.early.map { $0.list != list } ?? (answers != state.lastAnswers)
+    state.early = nil
     state.entitlements = entitlements
     state.lastAnswers = answers
+    state.answers = list
     state.nextEnd = entitlements.compactMap { $0.nextChange(after: now) }.min()
-    publishAnswers(state, now: now)
-    guard isChanged else { return [] }
-    state.memberships = nil
-    state.revision += 1
-    return [Change(what: .entitlements, revision: state.revision, cause: cause)]
+    publishAnswers(state)
+    return isChanged
   }
 
-  private func publishAnswers(_ state: Published, now: Int64) {
+  private func publishAnswers(_ state: Published) {
     followInjectedClock()
     let clock = state.knowledge.clock
-    let grants = state.entitlements.filter { $0.isActive(at: now) }.map { entitlement in
+    let grants = state.answers.grants.map { grant in
       AnswerTable.Grant(
-        product: entitlement.membership.productID,
-        end: entitlement.endsAt.map { .at(bootNanoseconds: clock.bootNanoseconds(at: $0)) } ?? .never)
+        product: grant.product,
+        end: grant.endsAt == .max ? .never : .at(bootNanoseconds: clock.bootNanoseconds(at: grant.endsAt)))
     }
     let known = state.knowledge.policy.productIDs.map { $0.union(state.reportedProducts) }
     answers.publish(grants, subscription: grants.map(\.end).max(), known: known)
@@ -231,14 +268,13 @@ final class ClientState: Sendable {
 
   /// A product that nothing grants was asked for: outside the configured ones that is a mistake, said once for each.
   func noteUngranted(_ productID: String) {
-    let boot = time.bootNanoseconds
     let isNew = published.with { state -> Bool in
       guard let products = state.knowledge.policy.productIDs, !products.contains(productID) else { return false }
       // A host that asks for made-up ids shall not fill the memory.
       guard state.reportedProducts.count < 1_000, state.reportedProducts.insert(productID).inserted else {
         return false
       }
-      publishAnswers(state, now: state.knowledge.clock.now(bootNanoseconds: boot))
+      publishAnswers(state)
       return true
     }
     guard isNew else { return }
@@ -353,8 +389,6 @@ final class ClientState: Sendable {
 }
 
 extension Entitlement {
-  fileprivate var isVisible: Bool { rule != .notVisible }
-
   /// When it next changes by itself: its end, or the moment it becomes stale.
   fileprivate func nextChange(after now: Int64) -> Int64? {
     guard counts else { return nil }

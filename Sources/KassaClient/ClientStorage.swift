@@ -1,13 +1,17 @@
 import KassaCore
+import KassaJSON
 import KassaPlatform
 
 /// What survives the process: identity, the last answers of the service, logins and purchases that it has not heard
 /// of or settled yet, and the trusted time. One SQLite file that several processes may share.
 ///
-/// Used by one thread at a time: whoever opens the client, then the client's loop. Every write is one transaction; what was written is on disk when the call returns.
+/// Used by one thread at a time: whoever opens the client, then the client's loop. Every write is one transaction; what was
+/// written is on disk when the call returns.
 final class ClientStorage: @unchecked Sendable {
   /// The number of the schema, in the file's `user_version`. A file of an older version is brought up step by step.
   private static let version: Int64 = 1
+  ///
+  /// Long texts and blobs are in tables with a rowid: looking for a key in one without reads all of the row.
   private static let schema = """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE memberships (
@@ -16,7 +20,7 @@ final class ClientStorage: @unchecked Sendable {
       cancel_at_period_end INTEGER NOT NULL, manage_url TEXT, receipt_id TEXT, device_id TEXT, app_user_id TEXT,
       nonce TEXT, buyer_id TEXT, confirmed_at INTEGER NOT NULL,
       PRIMARY KEY (scope, id)) WITHOUT ROWID;
-    CREATE TABLE plans (scope TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE plans (scope TEXT PRIMARY KEY, list TEXT NOT NULL);
     CREATE TABLE listings (
       scope TEXT NOT NULL, app_user_id TEXT NOT NULL, confirmed_at INTEGER NOT NULL,
       PRIMARY KEY (scope, app_user_id)) WITHOUT ROWID;
@@ -26,6 +30,17 @@ final class ClientStorage: @unchecked Sendable {
     CREATE TABLE attempts (
       nonce TEXT PRIMARY KEY, scope TEXT NOT NULL, plan_id TEXT NOT NULL, device_id TEXT NOT NULL, app_user_id TEXT,
       started_at INTEGER NOT NULL) WITHOUT ROWID;
+
+    CREATE TABLE answers (
+      scope TEXT PRIMARY KEY, app_user_id TEXT, policy TEXT NOT NULL, listed_at INTEGER NOT NULL, list BLOB NOT NULL);
+    CREATE TRIGGER membership_added AFTER INSERT ON memberships
+      BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
+    CREATE TRIGGER membership_changed AFTER UPDATE ON memberships
+      BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
+    CREATE TRIGGER membership_removed AFTER DELETE ON memberships
+      BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
+    CREATE TRIGGER claim_added AFTER INSERT ON outbox BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
+    CREATE TRIGGER claim_removed AFTER DELETE ON outbox BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
     """
 
   private let database: Database
@@ -176,9 +191,65 @@ final class ClientStorage: @unchecked Sendable {
       buyerID: words.buyer, confirmedAt: row.integer(14), isFromNetwork: false)
   }
 
-  /// Saves rows, and when the service listed everything for a user, or for nobody.
+  // MARK: Derived answers
+
+  /// What the memberships and claims come to for one user under one policy. The schema's triggers remove it as soon as
+  /// one of those changes, whoever changes it, so it never says anything else than they do.
+  struct KeptAnswers {
+    var list: AnswerList
+    var appUserID: AppUserID?
+    var policy: EntitlementPolicy
+    /// When the service last listed everything for this user, or for nobody.
+    var listedAt: Int64
+  }
+
+  struct EarlyAnswers {
+    var list: AnswerList
+    var listedAt: Int64
+    var hasPlans: Bool
+  }
+
+  func earlyAnswers(
+    scope: String, appUserID: AppUserID?, policy: EntitlementPolicy
+  ) throws(DatabaseError) -> EarlyAnswers? {
+    try database.run(
+      """
+      SELECT list, listed_at, EXISTS (SELECT 1 FROM plans WHERE scope = ?1) FROM answers
+      WHERE scope = ?1 AND app_user_id IS ?2 AND policy = ?3
+      """, [.text(scope), DatabaseValue(appUserID?.text), .text(policy.text)]
+    ) { row in
+      AnswerList(bytes: row.blob(0)).map {
+        EarlyAnswers(list: $0, listedAt: row.integer(1), hasPlans: row.integer(2) != 0)
+      }
+    }.first ?? nil
+  }
+
+  /// Keeps them if they are not there; unless another process has changed something that they do not know of.
+  func keep(_ answers: KeptAnswers, scope: String) throws(DatabaseError) {
+    let known = try database.run(
+      "SELECT 1 FROM answers WHERE scope = ?1 AND app_user_id IS ?2 AND policy = ?3",
+      [.text(scope), DatabaseValue(answers.appUserID?.text), .text(answers.policy.text)]
+    ) { _ in true }
+    guard known.isEmpty else { return }
+    try database.transaction { () throws(DatabaseError) in try insert(answers, scope) }
+  }
+
+  private func insert(_ answers: KeptAnswers, _ scope: String) throws(DatabaseError) {
+    guard try readDataVersion() == dataVersion else { return }
+    try database.run(
+      "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
+      [
+        .text(scope), DatabaseValue(answers.appUserID?.text), .text(answers.policy.text), .integer(answers.listedAt),
+        .blob(answers.list.bytes),
+      ])
+  }
+
+  // MARK: Learning
+
+  /// Saves rows, when the service listed everything for a user, or for nobody, and what all rows come to now.
   func save(
-    memberships: [Membership], listing: (appUserID: AppUserID?, at: Int64)?, scope: String
+    memberships: [Membership], listing: (appUserID: AppUserID?, at: Int64)? = nil, answers: KeptAnswers? = nil,
+    scope: String
   ) throws(DatabaseError) {
     try database.transaction { () throws(DatabaseError) in
       for membership in memberships { try save(membership, scope: scope) }
@@ -187,6 +258,7 @@ final class ClientStorage: @unchecked Sendable {
           "INSERT OR REPLACE INTO listings VALUES (?, ?, ?)",
           [.text(scope), .text(listing.appUserID?.text ?? ""), .integer(listing.at)])
       }
+      if let answers { try insert(answers, scope) }
     }
   }
 
@@ -225,5 +297,13 @@ final class ClientStorage: @unchecked Sendable {
 
   func removeAttempt(_ nonce: String) throws(DatabaseError) {
     try database.run("DELETE FROM attempts WHERE nonce = ?", [.text(nonce)])
+  }
+}
+
+extension EntitlementPolicy {
+  /// Two policies with the same text give the same answers.
+  fileprivate var text: String {
+    let products = productIDs.map { JSON.array($0.sorted().map { JSON($0) }) }
+    return JSON.array([JSON(offlineMilliseconds), JSON(isStrict), products ?? .null]).text()
   }
 }

@@ -206,7 +206,7 @@ extension Engine {
     } else {
       // Another account has been configured meanwhile; the purchase is kept where it belongs.
       write { storage throws(DatabaseError) in
-        try storage.save(memberships: [membership], listing: nil, scope: active.setup.scope)
+        try storage.save(memberships: [membership], scope: active.setup.scope)
         try storage.removeAttempt(attempt.nonce)
       }
     }

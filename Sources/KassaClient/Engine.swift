@@ -28,6 +28,8 @@ actor Engine {
   }
 
   var active: Active?
+  /// The configuration's cache has been read for its answers only.
+  private var restIsUnread = false
   /// Purchases that may still succeed.
   var attempts: [String: PurchaseAttempt] = [:]
   var isPurchasing = false
@@ -70,21 +72,54 @@ actor Engine {
     if active?.document == document { return }
     let configuration = try Configuration(document)
     let setup = try assembly(configuration, surroundings)
-    let cache = read { storage throws(DatabaseError) in try storage.load(scope: setup.scope) }
+    readRest()
+    let isFirst = active == nil
     let isNewScope = active?.setup.scope != setup.scope
     if isNewScope { rowsAskedAt = [:] }
     active = Active(
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
     queue.setSandbox(setup.isSandbox)
-    attempts = Dictionary((cache?.attempts ?? []).map { ($0.nonce, $0) }) { $1 }
-    state.change(.configure) { knowledge in
-      knowledge.setup = ClientState.SetupFacts(
-        isSandbox: setup.isSandbox, supportsExternalPurchases: setup.supportsExternalPurchases,
-        offlineDays: configuration.offlineDays, isStrict: configuration.isStrict, priceText: setup.priceText)
-      knowledge.policy = EntitlementPolicy(
-        productIDs: setup.productIDs, offlineDays: configuration.offlineDays, isStrict: configuration.isStrict)
+    let facts = ClientState.SetupFacts(
+      isSandbox: setup.isSandbox, supportsExternalPurchases: setup.supportsExternalPurchases,
+      offlineDays: configuration.offlineDays, isStrict: configuration.isStrict, priceText: setup.priceText)
+    let policy = EntitlementPolicy(
+      productIDs: setup.productIDs, offlineDays: configuration.offlineDays, isStrict: configuration.isStrict)
+    if isFirst, let early = earlyAnswers(setup.scope, policy) {
+      restIsUnread = true
+      return state.publish(early) { ($0.setup, $0.policy) = (facts, policy) }
+    }
+    take(readCache(setup.scope)) { knowledge in
+      (knowledge.setup, knowledge.policy) = (facts, policy)
       knowledge.isInitialized = false
       if isNewScope { knowledge.forget() }
+    }
+  }
+
+  /// The answers that the last run left, if they still hold for whoever asks now.
+  private func earlyAnswers(_ scope: String, _ policy: EntitlementPolicy) -> ClientStorage.EarlyAnswers? {
+    let user = state.identity.appUserID
+    let early = read { storage throws(DatabaseError) in
+      try storage.earlyAnswers(scope: scope, appUserID: user, policy: policy)
+    }
+    return early ?? nil
+  }
+
+  /// Reads what `adopt` left for later, if it did.
+  func readRest() {
+    guard restIsUnread, let active else { return }
+    restIsUnread = false
+    // If the disk refuses now, the answers that it gave still stand.
+    if let cache = readCache(active.setup.scope) { take(cache) { _ in } }
+  }
+
+  private func readCache(_ scope: String) -> ClientStorage.Cache? {
+    read { storage throws(DatabaseError) in try storage.load(scope: scope) }
+  }
+
+  private func take(_ cache: ClientStorage.Cache?, _ prepare: (inout ClientState.Knowledge) -> Void) {
+    attempts = Dictionary((cache?.attempts ?? []).map { ($0.nonce, $0) }) { $1 }
+    state.change(.configure) { knowledge in
+      prepare(&knowledge)
       if let cache { knowledge.fill(from: cache, keepingNewer: storageFailed) }
     }
     checkRenewals()
@@ -92,10 +127,11 @@ actor Engine {
 
   /// What the network says to the configuration that was adopted. Offline, the cache stands.
   func confirm() async throws(KassaError) -> JSON {
-    let active = try configured()
+    guard let active else { throw .notConfigured }
     var source = "network"
     do throws(KassaError) {
       if hasCache { try await pause(milliseconds: Constants.confirmationDelayMilliseconds) }
+      readRest()
       startWatching()
       keepTime()
       try await refresh(.configure)
@@ -121,7 +157,9 @@ actor Engine {
     }
   }
 
+  /// The configuration in force, with everything known that is known for it.
   func configured() throws(KassaError) -> Active {
+    readRest()
     guard let active else { throw .notConfigured }
     return active
   }
@@ -251,7 +289,8 @@ actor Engine {
     for nonce in settled { attempts[nonce] = nil }
     write { storage throws(DatabaseError) in
       try storage.save(
-        memberships: saved, listing: identity.map { ($0.appUserID, now) }, scope: active.setup.scope)
+        memberships: saved, listing: identity.map { ($0.appUserID, now) }, answers: answersToKeep,
+        scope: active.setup.scope)
       for nonce in settled { try storage.removeAttempt(nonce) }
     }
     claimLatecomers(rows.filter { $0.nonce.map(settled.contains) ?? false }, active)
@@ -424,12 +463,13 @@ actor Engine {
     }
   }
 
+  /// What only this process knows is not for the next one.
+  private var answersToKeep: ClientStorage.KeptAnswers? { storageFailed ? nil : state.answersToKeep }
+
   /// Another process may have written.
   private func reloadIfChanged() {
     guard storage.hasForeignChanges(), let active else { return }
-    guard let cache = read({ storage throws(DatabaseError) in try storage.load(scope: active.setup.scope) }) else {
-      return
-    }
+    guard let cache = readCache(active.setup.scope) else { return }
     let user = read { storage throws(DatabaseError) in try storage.appUserID() }
     for attempt in cache.attempts { attempts[attempt.nonce] = attempt }
     state.change(.anotherProcess) { knowledge in
@@ -490,6 +530,9 @@ actor Engine {
   /// The last words: the time, and the end of everything that waits.
   func shutDown() {
     keepTime()
+    if let active, let answersToKeep {
+      write { storage throws(DatabaseError) in try storage.keep(answersToKeep, scope: active.setup.scope) }
+    }
     watch?.stop()
     watch = nil
     for task in [settling, retry, expiry, renewalCheck].compactMap(\.self) + lateLooks.values { task.cancel() }

@@ -41,6 +41,7 @@ public final class Entitlement: Sendable {
   /// When it becomes stale; nil if it has an end of its own.
   public let staleAt: Int64?
   public let isClaimed: Bool
+  public var isVisible: Bool { rule != .notVisible }
 
   public init(_ membership: Membership, ownership: Ownership, policy: EntitlementPolicy) {
     self.membership = membership
