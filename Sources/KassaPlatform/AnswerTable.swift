@@ -106,7 +106,7 @@ public struct Answers: @unchecked Sendable {
   }
 
   /// Whether a grant of this product, a C string, stands at this moment.
-  public func access(_ product: UnsafePointer<CChar>) -> Access { access(product) { true } }
+  public func access(_ product: UnsafePointer<CChar>) -> Access { access(product, count: strlen(product)) { true } }
   public func hasAccess(_ product: UnsafePointer<CChar>) -> Bool { access(product) == .granted }
 
   /// Whether there is a subscription at this moment.
@@ -114,8 +114,8 @@ public struct Answers: @unchecked Sendable {
 
   /// The same; but no, if the client turns out to be closed after its table was read.
   @inline(__always)
-  func access(_ product: UnsafePointer<CChar>, isOpen: () -> Bool) -> Access {
-    let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: strlen(product))
+  func access(_ product: UnsafePointer<CChar>, count: Int, isOpen: () -> Bool) -> Access {
+    let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: count)
     return stands(isOpen) { $0.end(of: tag) }
   }
 

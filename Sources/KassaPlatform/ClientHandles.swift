@@ -111,7 +111,9 @@ public enum ClientHandles {
   /// Whether an open client grants this product; no for NULL and for any handle that is not an open client's.
   public static func access(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Answers.Access {
     guard let product else { return .notGranted }
-    return ask(handle) { $0.access(product, isOpen: $1) } ?? .notGranted
+    // Counted first: what has been looked up already would have to be kept across the call.
+    let count = strlen(product)
+    return ask(handle) { $0.access(product, count: count, isOpen: $1) } ?? .notGranted
   }
 
   /// Whether an open client is subscribed; false for any handle that is not an open client's.
