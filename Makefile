@@ -13,7 +13,7 @@ LIBRARY := build/libkassa.so.$(VERSION)
 # Each set of flags has its own scratch path, or they would evict each other's products. Only the library is linked
 # with LIBRARY_FLAGS; they do not change what is compiled, so the sandbox shares its objects.
 RELEASE       := --disable-local-rpath -c release --scratch-path .build/release-static \
-                 -Xswiftc -static-stdlib -Xswiftc -use-ld=lld -Xlinker --icf=all
+                 -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -static-stdlib -Xswiftc -use-ld=lld -Xlinker --icf=all
 LIBRARY_FLAGS := -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -soname=libkassa.so.$(SOVERSION) -Xlinker --version-script=Sources/Kassa/kassa.map \
                  -Xlinker -z -Xlinker nodelete
 
