@@ -121,7 +121,7 @@ private final class Client: Sendable {
       // That the memory was passed on is what makes this a test.
       #expect(client.table.answers.address == answers.address)
       #expect(answers.hasAccess("prod_new"))
-      return answers.access("prod_new", isOpen: isOpen)
+      return answers.access("prod_new", count: 8, isOpen: isOpen)
     }
     #expect(answer == .notGranted)
     #expect(ClientHandles.hasAccess(OpaquePointer(bitPattern: next.value), "prod_new"))
