@@ -51,13 +51,16 @@ let package = Package(
     module(
       "KassaPlatform",
       ["KassaCore", "KassaJSON", "CLinux", "CCurl", "CMicrohttpd", "CSQLite", "COpenSSL", "CAres"]),
+    module("KassaReceipts", ["KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
+    module("KassaStores", ["KassaReceipts", "KassaCore", "KassaJSON", "KassaPlatform"]),
     module("KassaBackends", ["KassaCore", "KassaJSON"]),
     module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform"]),
     module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform", "CLinux"]),
     module(
       "Kassa",
       [
-        "CKassa", "CJansson", "KassaClient", "KassaSandbox", "KassaBackends", "KassaPlatform", "KassaCore", "KassaJSON",
+        "CKassa", "CJansson", "KassaClient", "KassaSandbox", "KassaBackends", "KassaStores", "KassaReceipts",
+        "KassaPlatform", "KassaCore", "KassaJSON",
       ],
       exclude: ["kassa.map"]),
     .executableTarget(
@@ -67,6 +70,8 @@ let package = Package(
     tests("KassaJSON", ["KassaJSON", "CJansson"]),
     tests("KassaCore", ["KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
+    tests("KassaReceipts", ["KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"]),
+    tests("KassaStores", ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
