@@ -15,6 +15,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   case paymentFailed = "payment_failed"
   case planNotFound = "plan_not_found"
   case checkoutFailed = "checkout_failed"
+  case storeFailed = "store_failed"
+  case unsupportedStore = "unsupported_store"
   // The network and the service
   case offline = "offline"
   case timedOut = "timed_out"
