@@ -82,7 +82,7 @@ struct GooglePurchase {
     if said.state == .pending { return pending }
     do throws(Doubt) {
       let facts = try facts(configuration)
-      guard let state = facts.state else { throw Doubt("invalid_transaction", "\"purchase_state\" is missing") }
+      guard let state = facts.state else { throw Doubt("malformed_transaction", "\"purchase_state\" is missing") }
       if state == .pending { return pending }
       guard configuration.environments.contains(environment) else {
         throw Doubt("wrong_environment", "its environment is \"\(environment.rawValue)\", which does not count here")
@@ -134,11 +134,11 @@ struct GooglePurchase {
   private func read(_ text: String, _ configuration: HostStoreConfiguration) throws(Doubt) -> Facts {
     let json: JSON
     do throws(JSONSyntaxError) { json = try JSON.parse(text) } catch {
-      throw Doubt("invalid_transaction", "\"original_json\" is not JSON: \(error.message)")
+      throw Doubt("malformed_transaction", "\"original_json\" is not JSON: \(error.message)")
     }
     let signed: Signed
     do throws(JSONShapeError) { signed = try Signed(try Fields(json, path: "original_json")) } catch {
-      throw Doubt("invalid_transaction", error.description)
+      throw Doubt("malformed_transaction", error.description)
     }
     guard configuration.bundleID == nil || configuration.bundleID == signed.package else {
       throw Doubt(
@@ -152,7 +152,7 @@ struct GooglePurchase {
     }
     var facts = signed.facts
     guard kind == .consumable || facts.quantity == 1 else {
-      throw Doubt("invalid_transaction", "its quantity is not 1, and the type is \"\(kind.rawValue)\"")
+      throw Doubt("malformed_transaction", "its quantity is not 1, and the type is \"\(kind.rawValue)\"")
     }
     facts.orderID = facts.orderID ?? said.orderID
     facts.purchasedAt = facts.purchasedAt ?? said.purchasedAt
@@ -200,7 +200,7 @@ struct GooglePurchase {
 
   private func transaction(_ facts: Facts) throws(Doubt) -> StoreTransaction {
     guard let purchasedAt = facts.purchasedAt else {
-      throw Doubt("invalid_transaction", "\"purchase_time\" is missing")
+      throw Doubt("malformed_transaction", "\"purchase_time\" is missing")
     }
     let id = if let order = facts.orderID { order } else { try tokenID() }
     return StoreTransaction(
@@ -212,7 +212,7 @@ struct GooglePurchase {
 
   /// Without an order the token names the purchase. The token itself is a receipt and must not become a name.
   private func tokenID() throws(Doubt) -> String {
-    guard let digest = sha256(purchaseToken) else { throw Doubt("internal", "libcrypto cannot be used") }
+    guard let digest = sha256(purchaseToken) else { throw Doubt("cryptography_failed", "libcrypto cannot be used") }
     return "token-\(digest.prefix(32))"
   }
 

@@ -66,7 +66,7 @@ struct HostTransactionReader {
       } catch {
         return HostTransaction(
           delivery: .unverified(
-            id: nil, productID: nil, reason: "invalid_transaction", message: error.description))
+            id: nil, productID: nil, reason: "malformed_transaction", message: error.description))
       }
     }
   }
