@@ -27,6 +27,7 @@ from .errors import (
     PurchasePending,
     ServiceError,
     StorageError,
+    StoreError,
 )
 
 TYPE_CHECKING = False
@@ -95,6 +96,7 @@ __all__ = [
     "ServiceError",
     "Start",
     "StorageError",
+    "StoreError",
     "shared",
     "version",
 ]
