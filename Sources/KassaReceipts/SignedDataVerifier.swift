@@ -38,6 +38,16 @@ public final class SignedDataVerifier: Sendable {
   public func verify(
     _ text: String, _ expected: SignedDataExpectation, now: Int64? = nil
   ) throws(Refusal) -> JSON {
+    try check(text, expected, now: now).payload
+  }
+
+  /// A payload, and the name of the root that it stands under; nil for data of the developer's own machine.
+  struct Verified {
+    let payload: JSON
+    let root: String?
+  }
+
+  func check(_ text: String, _ expected: SignedDataExpectation, now: Int64?) throws(Refusal) -> Verified {
     let errors = CryptoErrors()
     defer { errors.forget() }
     let jws = try CompactJWS(Array(text.utf8))
@@ -51,7 +61,7 @@ public final class SignedDataVerifier: Sendable {
     let claims = try AppleClaims(payload, expected.kind)
     try signer.chain?.requireValid(at: claims.signedAt ?? now ?? self.now())
     try expected.requireMet(by: claims, now: { now ?? self.now() })
-    return payload
+    return Verified(payload: payload, root: signer.root)
   }
 
   private func signer(of jws: CompactJWS, _ expected: SignedDataExpectation) throws(Refusal) -> Signer {
