@@ -52,6 +52,9 @@ public final class SignedDataVerifier: Sendable {
     defer { errors.forget() }
     let jws = try CompactJWS(Array(text.utf8))
     let signer = try signer(of: jws, expected)
+    guard jws.signature.count == 64 else {
+      throw Refusal(.wrongSignature, "the signature (third part) has \(jws.signature.count) bytes; ES256 makes 64")
+    }
     guard try signer.signed(jws) else {
       throw Refusal(.wrongSignature, "the signature was not made for this header and payload by the key of x5c[0]")
     }

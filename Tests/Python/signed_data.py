@@ -64,7 +64,7 @@ class Part:
     first: datetime = NOW - 365 * DAY
     last: datetime = NOW + 365 * DAY
     key: ec.EllipticCurvePrivateKey | None = None
-    change: Callable[[dict[str, Extension]], None] = lambda extensions: None
+    change: Callable[[dict[str, Extension]], None] = lambda _: None
 
 
 def authority(extensions: dict[str, Extension], path_length: int | None) -> None:
@@ -79,7 +79,7 @@ class Chain:
     root: Part = field(default_factory=lambda: Part("Test Root"))
     intermediate: Part = field(default_factory=lambda: Part("Test Intermediate"))
     leaf: Part = field(default_factory=lambda: Part("Test Signer"))
-    hash: hashes.HashAlgorithm = field(default_factory=hashes.SHA256)
+    hash: hashes.SHA256 | hashes.SHA384 | hashes.SHA512 = field(default_factory=hashes.SHA256)
     identifiers: bool = True
     """With subject and authority key identifiers, as recent versions of OpenSSL want them when they are strict."""
     root_der: bytes = b""

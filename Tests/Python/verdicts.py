@@ -70,7 +70,7 @@ def verify(folder: Path, case: Case) -> kassa.Verification:
     environment = case.get("environment")
     return kassa.verify(
         text,
-        KINDS.get(case["kind"], case["kind"]),
+        KINDS.get(str(case["kind"]), str(case["kind"])),
         bundle_id=case.get("bundleId"),
         app_apple_id=case.get("appAppleId"),
         environments=[ENVIRONMENTS[environment]] if environment else list(ENVIRONMENTS.values()),

@@ -8,7 +8,6 @@ from typing import Any
 import kassa
 import pytest
 import schemas
-from kassa import _verification
 from support import ROOT
 
 
@@ -25,4 +24,4 @@ def _every_reply_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
         schemas.check("verification", raw)
         return read(raw)
 
-    monkeypatch.setattr(_verification.Verification, "of", checked)
+    monkeypatch.setattr(kassa.Verification, "of", checked)

@@ -136,8 +136,8 @@ def verify(
 
     `kind` is `transaction`, `renewal_info`, `app_transaction` or `notification`; `environments` are those that are
     allowed, of `production`, `sandbox`, `xcode` and `local_testing`. `roots` are certificates in DER in place of
-    Apple's own, `max_age` (in seconds, or a `timedelta`) bounds how long ago it was signed, `now` stands for the present
-    in tests. docs/receipts.md has the rules and every `reason`.
+    Apple's own, `max_age` (in seconds, or a `timedelta`) bounds how long ago it was signed, `now` stands for the
+    present in tests. docs/receipts.md has the rules and every `reason`.
 
         kassa.verify(signed, bundle_id="com.example.app").raise_for_refusal().transaction
     """
