@@ -71,7 +71,8 @@ let package = Package(
     tests("KassaCore", ["KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaReceipts", ["KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"]),
-    tests("KassaStores", ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON"]),
+    tests(
+      "KassaStores", ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),

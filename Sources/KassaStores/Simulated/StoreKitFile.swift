@@ -34,10 +34,11 @@ enum StoreKitFile {
     } catch {
       // Xcode knows other files of this ending, and some people's are empty.
       let start = String(decoding: bytes.prefix(256), as: UTF8.self).drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+      guard !start.isEmpty else {
+        throw JSONShapeError(path: "", problem: "is empty: a .storekit file is a JSON object")
+      }
       let problem =
-        if start.isEmpty {
-          "is empty: a .storekit file is a JSON object"
-        } else if start.hasPrefix("<") || start.hasPrefix("bplist") {
+        if start.hasPrefix("<") || start.hasPrefix("bplist") {
           "is a property list, not JSON: save the StoreKit configuration with Xcode 12 or newer"
         } else {
           "is not valid JSON: \(error.message)"
@@ -123,10 +124,11 @@ extension StoreKitFileReader {
   /// The most keys that are named.
   private static let mostNamed = 100
 
-  /// Notes the members of an object that nobody reads.
+  /// Notes the members of an object that nobody reads. What is empty asks for nothing.
   mutating func note(_ fields: Fields, _ known: Set<String>) {
-    for (key, value) in fields.json.members where !known.contains(key) && !value.isNull {
-      note(fields.place(of: key))
+    for (key, value) in fields.json.members where !known.contains(key) {
+      let isEmpty = value.isNull || (value.isArray || value.isObject) && value.elements.isEmpty && value.members.isEmpty
+      if !isEmpty { note(fields.place(of: key)) }
     }
   }
 
