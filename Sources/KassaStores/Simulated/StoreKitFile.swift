@@ -6,7 +6,7 @@ import KassaPlatform
 ///
 /// Apple does not document the format. What is read here was learnt from published files of the versions 1.0 to 6.3, and
 /// from the documentation of StoreKit Test, whose `SKTestSession` has the same switches.
-enum StoreKitFile {
+package enum StoreKitFile {
   /// The largest file that is read; the largest known ones have some ten thousand bytes.
   static let maximumBytes = 4 << 20
   static let maximumProducts = 10_000
@@ -16,7 +16,7 @@ enum StoreKitFile {
   ///   - locale: Takes the place of the file's own: in which language names are, and how prices are written.
   ///
   /// A file that is not understood is refused whole, with the place in it.
-  static func read(
+  package static func read(
     _ bytes: [UInt8], storefront: String? = nil, locale: String? = nil
   ) throws(JSONShapeError) -> StoreCatalogue {
     let document = try parse(bytes)
