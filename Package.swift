@@ -52,7 +52,7 @@ let package = Package(
       "KassaPlatform",
       ["KassaCore", "KassaJSON", "CLinux", "CCurl", "CMicrohttpd", "CSQLite", "COpenSSL", "CAres"]),
     module("KassaReceipts", ["KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
-    module("KassaStores", ["KassaReceipts", "KassaCore", "KassaJSON", "KassaPlatform"]),
+    module("KassaStores", ["KassaReceipts", "KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
     module("KassaBackends", ["KassaCore", "KassaJSON"]),
     module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform"]),
     module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform", "CLinux"]),
@@ -77,7 +77,8 @@ let package = Package(
     tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaReceipts", ["KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"]),
     tests(
-      "KassaStores", ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
+      "KassaStores",
+      ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"], fixtures: "Fixtures"),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
