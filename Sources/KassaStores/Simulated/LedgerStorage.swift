@@ -17,6 +17,7 @@ final class LedgerStorage {
 
   init(path: String) throws(DatabaseError) {
     database = try Database(path: path)
+    database.setBusyTimeout(milliseconds: 1_000)
     try database.script("PRAGMA journal_mode=WAL")
     try database.script(
       """
@@ -28,18 +29,15 @@ final class LedgerStorage {
       """)
   }
 
-  /// Another connection has written since this was asked last.
-  func hasNews() throws(DatabaseError) -> Bool {
-    let current = try database.run("PRAGMA data_version") { $0.integer(0) }.first ?? 0
-    defer { version = current }
-    return current != version
+  /// Another connection has written since the last `load`.
+  func hasNews() throws(DatabaseError) -> Bool { try dataVersion() != version }
+
+  private func dataVersion() throws(DatabaseError) -> Int64 {
+    try database.run("PRAGMA data_version") { $0.integer(0) }.first ?? 0
   }
 
   func transaction<Value>(_ body: () throws(DatabaseError) -> Value) throws(DatabaseError) -> Value {
-    do { return try database.transaction(body) } catch {
-      version = -1
-      throw error
-    }
+    try database.transaction(body)
   }
 
   // MARK: Reading
@@ -50,6 +48,7 @@ final class LedgerStorage {
 
   /// Nil when there is no account yet.
   func load() throws(DatabaseError) -> Contents? {
+    version = try dataVersion()
     guard let text = try value("ledger") else { return nil }
     let rows = try database.run("SELECT id, document, signed FROM transactions ORDER BY number") { row in
       (row.text(0), row.text(1), row.text(2))

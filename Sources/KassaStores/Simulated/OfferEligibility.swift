@@ -24,8 +24,11 @@ extension StoreLedger {
   }
 
   /// The offer with which a request buys; nil for the regular price.
-  func offer(for request: PurchaseRequest, of product: StoreProduct) throws(StoreRefusal) -> StoreOffer? {
-    if let code = request.code { return try codeOffer(code, of: product) }
+  func offer(
+    for request: PurchaseRequest, of product: StoreProduct, in shop: StoreShop
+  ) throws(StoreRefusal) -> StoreOffer? {
+    let codeTerms = shop.catalogue.codeTerms[product.id] ?? [:]
+    if let code = request.code { return try codeOffer(code, of: product, codeTerms) }
     let offers = product.subscription?.offers ?? []
     switch request.offer {
     case .none: return nil
@@ -48,13 +51,25 @@ extension StoreLedger {
     }
   }
 
-  private func codeOffer(_ code: String, of product: StoreProduct) throws(StoreRefusal) -> StoreOffer {
+  private func codeOffer(
+    _ code: String, of product: StoreProduct, _ terms: [String: StoreCodeTerms]
+  ) throws(StoreRefusal) -> StoreOffer {
     let codes = (product.subscription?.offers ?? []).filter { $0.kind == .code }
-    guard let offer = codes.first(where: { $0.id == code }) else {
+    guard let groupID = product.subscription?.groupID, let offer = codes.first(where: { $0.id == code }) else {
       throw StoreRefusal(
         .unknownOffer, "\"\(product.id.quoted)\" has no code \"\(code.quoted)\"\(Self.list(codes.compactMap(\.id)))")
     }
-    return offer
+    let customer = customer(ofGroup: groupID)
+    guard let customers = terms[code]?.customers, !customers.contains(customer) else { return offer }
+    let words = StoreCodeTerms.Customer.allCases.filter { customers.contains($0) }.map(\.rawValue)
+    throw StoreRefusal(
+      .ineligible,
+      "the code \"\(code.quoted)\" is for \(words.joined(separator: ", ")) customers; this one is \(customer.rawValue)")
+  }
+
+  private func customer(ofGroup groupID: String) -> StoreCodeTerms.Customer {
+    guard let subscription = subscription(groupID) else { return .new }
+    return subscription.isActive || subscription.isRetrying ? .existing : .expired
   }
 
   private static func list(_ ids: [String]) -> String {

@@ -17,7 +17,7 @@ extension StoreLedger {
   /// Buys, the sheet having been approved.
   mutating func buy(_ request: PurchaseRequest, in shop: StoreShop) throws(StoreRefusal) -> PurchaseResult {
     let product = try check(request, in: shop)
-    let offer = try offer(for: request, of: product)
+    let offer = try offer(for: request, of: product, in: shop)
     switch product.kind {
     case .consumable, .nonRenewingSubscription: return buyOnce(product, request)
     case .nonConsumable:
@@ -47,7 +47,7 @@ extension StoreLedger {
       let rule = product.kind == .consumable ? "1 to 10" : "1, since \"\(product.id.quoted)\" is no consumable"
       throw StoreRefusal(.invalidQuantity, "quantity must be \(rule) (got \(request.quantity))")
     }
-    _ = try offer(for: request, of: product)
+    _ = try offer(for: request, of: product, in: shop)
     return product
   }
 
@@ -213,7 +213,7 @@ extension StoreLedger {
     guard approved else { return [pendingEvent(.declined, decided)] }
     var request = decided.request
     // Meanwhile the account may have lost its right to the offer; the approval still counts.
-    if let product = shop[request.productID], (try? offer(for: request, of: product)) == nil {
+    if let product = shop[request.productID], (try? offer(for: request, of: product, in: shop)) == nil {
       request.offer = .automatic
     }
     return try buy(request, in: shop).events

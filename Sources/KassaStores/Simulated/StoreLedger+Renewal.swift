@@ -54,14 +54,8 @@ extension StoreLedger {
       subscription.offer == nil, let period = shop[subscription.productID]?.subscription?.period
     else { return }
     // Where time is accelerated, no day of the month is kept, and there may be millions of periods.
-    while shop.calendar.rate != .realTime,
-      let next = shop.calendar.end(of: period, from: subscription.periodEnd, anchor: subscription.anchor),
-      next > subscription.periodEnd
-    {
-      let length = next - subscription.periodEnd
-      let periods = moment.subtracting(subscription.periodEnd) / length
-      guard periods > 64 else { break }
-      subscription.periodEnd += periods / 2 * length
+    if let length = shop.settings.timeRate.milliseconds(of: period), length > 0 {
+      subscription.periodEnd += max(0, moment.subtracting(subscription.periodEnd)) / length * length
     }
     while let next = shop.calendar.end(of: period, from: subscription.periodEnd, anchor: subscription.anchor),
       next > subscription.periodEnd, next <= moment
@@ -117,12 +111,11 @@ extension StoreLedger {
     of subscription: LedgerSubscription, _ period: Period, at moment: Int64, in shop: StoreShop
   ) -> [LedgerEvent] {
     var subscription = subscription
-    let calendar = shop.calendar
-    let retryEnd = moment.adding(calendar.scaled(BillingTerms.retry, like: period, from: moment))
+    let rate = shop.settings.timeRate
+    let retryEnd = moment.adding(rate.retryMilliseconds)
     var event = LedgerEvent(at: moment, kind: .billingFailed, productID: subscription.productID)
     if shop.settings.hasBillingGracePeriod {
-      let grace = calendar.scaled(BillingTerms.grace(for: period), like: period, from: moment)
-      let graceEnd = min(moment.adding(grace), retryEnd)
+      let graceEnd = min(moment.adding(rate.graceMilliseconds(for: period)), retryEnd)
       subscription.state = .grace(until: graceEnd, retryUntil: retryEnd)
       event.details = [.init("grace_ends_at", JSON(Timestamp.iso8601(graceEnd)))]
     } else {
