@@ -111,5 +111,5 @@ final class LedgerStorage {
   }
 
   /// `SQLITE_CORRUPT`
-  private static let corrupt: Int32 = 11
+  static let corrupt: Int32 = 11
 }

@@ -32,34 +32,63 @@ enum StoreAction: Sendable, Equatable {
 
   private typealias Reader = @Sendable (Fields) throws(JSONShapeError) -> StoreAction
   private static let readers: [(name: String, keys: [String], read: Reader)] = [
-    ("renew", ["product_id"], { fields throws(JSONShapeError) in .renew(productID: try fields.optionalString("product_id")) }),
+    (
+      "renew", ["product_id"],
+      { fields throws(JSONShapeError) in .renew(productID: try fields.optionalString("product_id")) }
+    ),
     ("fail_billing", [], { _ in .setBilling(fails: true) }),
     ("recover_billing", [], { _ in .setBilling(fails: false) }),
     ("refund", ["transaction_id", "reason", "percentage", "prorated"], refund),
-    ("revoke_family", ["product_id"], { fields throws(JSONShapeError) in .revokeFamily(productID: try fields.optionalString("product_id")) }),
-    ("cancel_subscription", ["product_id"], { fields throws(JSONShapeError) in .setRenewal(on: false, productID: try fields.optionalString("product_id")) }),
-    ("resubscribe", ["product_id"], { fields throws(JSONShapeError) in .setRenewal(on: true, productID: try fields.optionalString("product_id")) }),
+    (
+      "revoke_family", ["product_id"],
+      { fields throws(JSONShapeError) in .revokeFamily(productID: try fields.optionalString("product_id")) }
+    ),
+    (
+      "cancel_subscription", ["product_id"],
+      { fields throws(JSONShapeError) in .setRenewal(on: false, productID: try fields.optionalString("product_id")) }
+    ),
+    (
+      "resubscribe", ["product_id"],
+      { fields throws(JSONShapeError) in .setRenewal(on: true, productID: try fields.optionalString("product_id")) }
+    ),
     ("price_increase", ["product_id", "price", "consent"], priceIncrease),
-    ("agree_to_price", ["product_id"], { fields throws(JSONShapeError) in .agreeToPrice(productID: try fields.optionalString("product_id")) }),
-    ("approve", ["pending_id", "product_id"], { fields throws(JSONShapeError) in try decision(fields, approved: true) }),
-    ("decline", ["pending_id", "product_id"], { fields throws(JSONShapeError) in try decision(fields, approved: false) }),
+    (
+      "agree_to_price", ["product_id"],
+      { fields throws(JSONShapeError) in .agreeToPrice(productID: try fields.optionalString("product_id")) }
+    ),
+    (
+      "approve", ["pending_id", "product_id"], { fields throws(JSONShapeError) in try decision(fields, approved: true) }
+    ),
+    (
+      "decline", ["pending_id", "product_id"],
+      { fields throws(JSONShapeError) in try decision(fields, approved: false) }
+    ),
     ("buy_elsewhere", ["product_id", "quantity", "offer", "family", "app_account_token"], buyElsewhere),
     ("intent", ["product_id", "offer"], intent),
     ("message", ["reason", "product_id"], message),
-    ("set_policy", ["policy"], { fields throws(JSONShapeError) in
-      .setPolicy(SheetPolicy(try fields.oneOf(SheetPolicy.words, "policy", default: "approve")) ?? .always(.approve))
-    }),
-    ("set_storefront", ["country"], { fields throws(JSONShapeError) in
-      let storefront = try fields.value("country", "a country of two or three letters") { json in
-        json.string.flatMap { Storefront(country: $0, currency: Territory.currency($0)) }
+    (
+      "set_policy", ["policy"],
+      { fields throws(JSONShapeError) in
+        .setPolicy(SheetPolicy(try fields.oneOf(SheetPolicy.words, "policy", default: "approve")) ?? .always(.approve))
       }
-      return .setStorefront(try fields.required(storefront, "country"))
-    }),
-    ("redeem_code", ["code", "product_id", "app_account_token"], { fields throws(JSONShapeError) in
-      .redeemCode(
-        try fields.string("code"), productID: try fields.optionalString("product_id"),
-        appAccountToken: try fields.optionalString("app_account_token"))
-    }),
+    ),
+    (
+      "set_storefront", ["country"],
+      { fields throws(JSONShapeError) in
+        let storefront = try fields.value("country", "a country of two or three letters") { json in
+          json.string.flatMap { Storefront(country: $0, currency: Territory.currency($0)) }
+        }
+        return .setStorefront(try fields.required(storefront, "country"))
+      }
+    ),
+    (
+      "redeem_code", ["code", "product_id", "app_account_token"],
+      { fields throws(JSONShapeError) in
+        .redeemCode(
+          try fields.string("code"), productID: try fields.optionalString("product_id"),
+          appAccountToken: try fields.optionalString("app_account_token"))
+      }
+    ),
     ("clear", [], { _ in .clear }),
     ("state", [], { _ in .state }),
   ]

@@ -128,7 +128,7 @@ extension StoreLedger {
   // MARK: Renewing
 
   /// The offer with which the next period begins.
-  private func nextOffer(of subscription: LedgerSubscription) -> RunningOffer? {
+  func nextOffer(of subscription: LedgerSubscription) -> RunningOffer? {
     if let offer = subscription.nextOffer { return offer }
     return subscription.nextProductID == nil ? subscription.offer?.next : nil
   }

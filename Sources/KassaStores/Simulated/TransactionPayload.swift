@@ -66,7 +66,7 @@ struct TransactionPayload: Sendable, Equatable {
     }
     if let token = subscription.appAccountToken { members.append(("appAccountToken", JSON(token))) }
     if let product = shop[subscription.renewalProductID] {
-      let offer = subscription.nextOffer ?? (subscription.nextProductID == nil ? subscription.offer?.next : nil)
+      let offer = ledger.nextOffer(of: subscription)
       let price = offer?.offer.price.money ?? ledger.price(of: product)
       members.append(("currency", JSON(price.currency)))
       if let thousandths = price.thousandths { members.append(("renewalPrice", JSON(thousandths))) }
