@@ -26,12 +26,21 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
     scope: "whop \(whop.companyID) \(whop.baseURL)",
     backend: backend,
     presenter: try presenter(configuration, sandbox, surroundings),
+    webMethod: "whop",
+    store: try store(configuration, surroundings),
+    planMappings: whop.planMappings,
     productIDs: whop.productIDs.map(Set.init),
     isSandbox: sandbox != nil,
-    // Without a store nothing else could sell, so the web checkout may be used everywhere.
-    supportsExternalPurchases: true,
     priceText: priceText(locale: configuration.locale ?? ProcessEnvironment.locale),
     simulate: simulation(sandbox))
+}
+
+private func store(
+  _ configuration: Configuration, _ surroundings: Surroundings
+) throws(KassaError) -> (any Store)? {
+  switch configuration.storeKind {
+  default: return nil
+  }
 }
 
 private func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {

@@ -4,14 +4,14 @@ import KassaJSON
 ///
 /// The calendar is the Gregorian one, extended to all years. No locale and no time zone of the machine plays a part.
 public enum Timestamp {
-  private static let millisecondsPerDay: Int64 = 86_400_000
+  static let millisecondsPerDay: Int64 = 86_400_000
 
   /// Numbers from here on, either way from 0, count milliseconds, below it seconds. As seconds this is the year 5138, as
   /// milliseconds March 1973: no service sends seconds so late, or milliseconds so early.
   private static let smallestMilliseconds: Int64 = 100_000_000_000
 
   /// 0001-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z: what every form can express.
-  private static let range: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+  public static let range: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
   /// Reads a moment in any form that services use:
   ///
@@ -113,7 +113,7 @@ public enum Timestamp {
   private static let daysBefore1970: Int64 = 719_468
 
   /// The days from 1970-01-01 to that date.
-  private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+  static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let (monthFromMarch, marchYear) = month > 2 ? (month - 3, year) : (month + 9, year - 1)
     let (era, yearOfEra) = floorDivision(marchYear, by: 400)
     let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
@@ -122,7 +122,7 @@ public enum Timestamp {
   }
 
   /// The date that many days after 1970-01-01.
-  private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let (era, dayOfEra) = floorDivision(day + daysBefore1970, by: daysPerEra)
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -133,14 +133,14 @@ public enum Timestamp {
     )
   }
 
-  private static func length(ofMonth month: Int64, _ year: Int64) -> Int64 {
+  static func length(ofMonth month: Int64, _ year: Int64) -> Int64 {
     let (nextMonth, itsYear) = month < 12 ? (month + 1, year) : (1, year + 1)
     return dayNumber(itsYear, nextMonth, 1) - dayNumber(year, month, 1)
   }
 }
 
 /// The quotient rounded down and a remainder that is never negative.
-private func floorDivision(_ number: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+func floorDivision(_ number: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
   let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
   return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
 }

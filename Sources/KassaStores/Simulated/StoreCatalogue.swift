@@ -1,12 +1,24 @@
 import KassaCore
 
 /// What a simulated store sells in one storefront, and how it behaves: an Xcode `.storekit` file, read.
-struct StoreCatalogue: Sendable, Equatable {
+package struct StoreCatalogue: Sendable, Equatable {
   var products: [StoreProduct] = []
   var settings = StoreSettings()
   var storefront: Storefront?
+  /// What a code offer asks of the customer: by product, then by the offer's id.
+  var codeTerms: [String: [String: StoreCodeTerms]] = [:]
   /// Keys of the file that the simulation does not honour, as paths; each is reported once.
   var unsupported: [String] = []
+}
+
+/// Who may redeem an offer code, and together with what.
+struct StoreCodeTerms: Sendable, Equatable {
+  /// How a customer stands to the subscription group.
+  enum Customer: String, Sendable, CaseIterable { case new, existing, expired }
+
+  var customers: Set<Customer>
+  /// Whether a new customer gets the introductory offer too.
+  var isStackable: Bool
 }
 
 /// The switches of a `.storekit` file, with the values that Xcode takes where one is absent.
@@ -19,11 +31,14 @@ struct StoreSettings: Sendable, Equatable {
 
   /// How long a renewal period is, by the machine's time.
   var timeRate = StoreTimeRate.realTime
+  /// Each with the error's kind and number in the file, for messages: `purchase 1`.
   var failures: [FailingCall: String] = [:]
   var failsTransactions = false
   var asksToBuy = false
   var hasBillingGracePeriod = false
+  /// Renewals fail, and the store tries again for a while.
   var hasBillingIssues = false
+  /// A purchase fails at first, and goes through once its issue is resolved.
   var interruptsPurchases = false
   var disablesDialogs = false
   var isPaymentDisabled = false
@@ -38,4 +53,6 @@ enum StoreTimeRate: Sendable, Equatable {
   case everyRenewal(milliseconds: Int64)
   /// Time passes so many times as fast.
   case times(Int64)
+  /// A month takes so long, and other periods what Apple's tables say.
+  case monthly(StoreMonthlyRate)
 }

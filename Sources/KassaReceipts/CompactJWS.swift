@@ -1,0 +1,145 @@
+import KassaJSON
+
+/// The parts of a signed text in compact form (RFC 7515, section 3.1): header, payload and signature, with points
+/// between.
+struct CompactJWS {
+  /// Longer texts are not read. Apple's are a few thousand bytes, a notification with both its parts some 15,000.
+  static let maximumBytes = 1 << 20
+
+  private let text: [UInt8]
+  private let firstPoint: Int
+  private let secondPoint: Int
+  /// r and s, 32 bytes each, if it is well made.
+  let signature: [UInt8]
+  let payload: [UInt8]
+
+  init(_ text: [UInt8]) throws(Refusal) {
+    guard text.count <= Self.maximumBytes else {
+      throw Refusal(.tooLarge, "the text has \(text.count) bytes; at most \(Self.maximumBytes) are read")
+    }
+    let point = UInt8(ascii: ".")
+    guard let first = text.firstIndex(of: point), let second = text.lastIndex(of: point), first < second,
+      !text[(first + 1)..<second].contains(point)
+    else {
+      let count = text.reduce(1) { $0 + ($1 == point ? 1 : 0) }
+      throw Refusal(
+        .malformedText, "the text has \(count) parts between points; header, payload and signature are three")
+    }
+    self.text = text
+    firstPoint = first
+    secondPoint = second
+    guard first > 0 else { throw Refusal(.malformedText, "the header (first part) is empty") }
+    payload = try Self.decode(text[(first + 1)..<second], "payload (second part)")
+    signature = try Self.decode(text[(second + 1)...], "signature (third part)")
+  }
+
+  /// The header as it is written, which is also what a verified chain is kept by.
+  var encodedHeader: ArraySlice<UInt8> { text[..<firstPoint] }
+  /// Point and payload as they are written. The signature covers the header and this, exactly as written.
+  var encodedRest: ArraySlice<UInt8> { text[firstPoint..<secondPoint] }
+
+  func header() throws(Refusal) -> JWSHeader {
+    try JWSHeader(Self.decode(encodedHeader, "header (first part)"))
+  }
+
+  private static func decode(_ part: ArraySlice<UInt8>, _ name: String) throws(Refusal) -> [UInt8] {
+    guard let bytes = StrictBase64.decode(part, .url) else {
+      throw Refusal(.malformedText, "the \(name) is not base64url without padding and with zero unused bits")
+    }
+    return bytes
+  }
+}
+
+/// What the header of Apple's signed data must say.
+struct JWSHeader {
+  /// DER, the signer first.
+  let certificates: [[UInt8]]
+
+  /// No certificate is longer; Apple's have some 1,000 bytes.
+  static let maximumCertificateBytes = 16 << 10
+  /// Apple's headers have two levels.
+  private static let maximumDepth = 8
+
+  init(_ bytes: [UInt8]) throws(Refusal) {
+    let json = try JSON.parse(bytes, "header", .malformedHeader, maximumDepth: Self.maximumDepth)
+    guard json.isObject else { throw Refusal(.malformedHeader, "the header is \(json.kind); it must be an object") }
+    let algorithm = json["alg"] ?? .null
+    guard algorithm.string == "ES256" else {
+      let found = algorithm.string.map { "\"\($0.prefix(32))\"" } ?? algorithm.kind
+      throw Refusal(.wrongAlgorithm, "header.alg is \(found); it must be \"ES256\"")
+    }
+    // RFC 7515, section 4.1.11: what is critical and not understood must be refused; b64 (RFC 7797) changes what is
+    // signed.
+    if json["crit"] != nil {
+      throw Refusal(.criticalHeader, "header.crit names extensions that must be understood; none is")
+    }
+    if let b64 = json["b64"], b64.bool != true {
+      throw Refusal(.criticalHeader, "header.b64 says that the payload is not encoded; that is not read")
+    }
+    guard let chain = json["x5c"] else {
+      throw Refusal(.missingChain, "header.x5c is missing: there are no certificates to verify the signature with")
+    }
+    guard chain.isArray else {
+      throw Refusal(.malformedHeader, "header.x5c is \(chain.kind); it must be an array of certificates")
+    }
+    var certificates: [[UInt8]] = []
+    let elements = chain.elements
+    guard elements.count <= 3 else {
+      throw Refusal(.chainTooLong, "header.x5c has \(elements.count) certificates; signer, intermediate and root are 3")
+    }
+    for (index, element) in elements.enumerated() {
+      let place = "header.x5c[\(index)]"
+      guard let text = element.string else {
+        throw Refusal(.malformedHeader, "\(place) is \(element.kind); it must be a string")
+      }
+      guard text.utf8.count <= Self.maximumCertificateBytes, let der = StrictBase64.decode(text.utf8, .standard) else {
+        throw Refusal(.malformedCertificate, "\(place) is not padded base64 with zero unused bits, or too long")
+      }
+      certificates.append(der)
+    }
+    self.certificates = certificates
+  }
+}
+
+extension JSON {
+  /// Parses signed JSON, which is bounded: a text that nests deeper is refused before it is parsed.
+  static func parse(
+    _ bytes: [UInt8], _ name: String, _ reason: RefusalReason, maximumDepth: Int
+  ) throws(Refusal) -> JSON {
+    guard isShallow(bytes, maximumDepth) else {
+      throw Refusal(reason, "the \(name) nests deeper than \(maximumDepth) levels")
+    }
+    do throws(JSONSyntaxError) { return try parse(bytes) } catch {
+      throw Refusal(
+        reason, "the \(name) is not JSON: \(error.message), line \(error.line), column \(error.column)")
+    }
+  }
+
+  /// Whether brackets outside strings nest at most so deep.
+  private static func isShallow(_ bytes: [UInt8], _ maximumDepth: Int) -> Bool {
+    var depth = 0
+    var isInString = false
+    var isEscaped = false
+    for byte in bytes {
+      if isInString {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          isInString = false
+        }
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "\""): isInString = true
+      case UInt8(ascii: "["), UInt8(ascii: "{"):
+        depth += 1
+        if depth > maximumDepth { return false }
+      case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+      default: break
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,148 @@
+import COpenSSL
+import KassaCore
+import KassaPlatform
+
+/// libcrypto keeps a list of errors for each thread, which the host's own use of it reads too: what we cause is taken
+/// off it again, and what was there stays.
+struct CryptoErrors {
+  init() { ERR_set_mark() }
+  func forget() { ERR_pop_to_mark() }
+}
+
+/// libcrypto's names of the curves.
+enum Curves {
+  static let p256 = "prime256v1"
+  static let p384 = "secp384r1"
+  static let issuers = [p256, p384]
+}
+
+enum KeyUsage {
+  static let signing = Int32(KU_DIGITAL_SIGNATURE)
+  static let certificateSigning = Int32(KU_KEY_CERT_SIGN)
+}
+
+/// SHA-256 of a text of which the beginning is the same each time: it is hashed once.
+final class HashedPrefix: @unchecked Sendable {
+  private let context: OpaquePointer
+
+  init(_ prefix: some Collection<UInt8>) throws(Refusal) {
+    guard let context = EVP_MD_CTX_new() else { throw Refusal.outOfMemory }
+    self.context = context
+    let bytes = Array(prefix)
+    guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1, EVP_DigestUpdate(context, bytes, bytes.count) == 1 else {
+      throw Refusal.outOfMemory
+    }
+  }
+
+  deinit { EVP_MD_CTX_free(context) }
+
+  /// The hash of the prefix with `rest` behind it. The prefix stays.
+  func digest(followedBy rest: ArraySlice<UInt8>) throws(Refusal) -> [UInt8] {
+    guard let copy = EVP_MD_CTX_new() else { throw Refusal.outOfMemory }
+    defer { EVP_MD_CTX_free(copy) }
+    var digest = [UInt8](repeating: 0, count: 32)
+    let isDone = rest.withUnsafeBytes { rest in
+      EVP_MD_CTX_copy_ex(copy, context) == 1 && EVP_DigestUpdate(copy, rest.baseAddress, rest.count) == 1
+        && EVP_DigestFinal_ex(copy, &digest, nil) == 1
+    }
+    guard isDone else { throw Refusal.outOfMemory }
+    return digest
+  }
+}
+
+extension Refusal {
+  static let outOfMemory = Refusal(.cryptographyFailed, "libcrypto failed; memory may be short")
+}
+
+/// A key on P-256 that verifies or signs hashes, from any thread.
+final class P256Key: @unchecked Sendable {
+  enum Use { case verifying, signing }
+
+  private let key: OpaquePointer
+  private let use: Use
+  /// Prepared contexts that nobody uses at the moment: preparing one costs a third of a verification.
+  private let idle = Locked<[OpaquePointer]>([])
+  private static let maximumIdle = 8
+
+  /// Takes over one reference to the key.
+  init(taking key: OpaquePointer, for use: Use) {
+    self.key = key
+    self.use = use
+  }
+
+  deinit {
+    idle.with { contexts in
+      for context in contexts { EVP_PKEY_CTX_free(context) }
+    }
+    EVP_PKEY_free(key)
+  }
+
+  func verifies(_ signature: [UInt8], of digest: [UInt8]) throws(Refusal) -> Bool {
+    guard let der = ECDSASignature.der(raw: signature) else { return false }
+    let context = try lend()
+    defer { giveBack(context) }
+    return EVP_PKEY_verify(context, der, der.count, digest, digest.count) == 1
+  }
+
+  /// r and s, 32 bytes each.
+  func sign(_ digest: [UInt8]) throws(Refusal) -> [UInt8] {
+    let context = try lend()
+    defer { giveBack(context) }
+    var der = [UInt8](repeating: 0, count: 80)
+    var count = der.count
+    guard EVP_PKEY_sign(context, &der, &count, digest, digest.count) == 1,
+      let raw = ECDSASignature.raw(der: der.prefix(count))
+    else { throw Refusal.outOfMemory }
+    return raw
+  }
+
+  private func lend() throws(Refusal) -> OpaquePointer {
+    if let context = idle.with({ $0.popLast() }) { return context }
+    guard let context = EVP_PKEY_CTX_new(key, nil) else { throw Refusal.outOfMemory }
+    guard (use == .verifying ? EVP_PKEY_verify_init(context) : EVP_PKEY_sign_init(context)) == 1 else {
+      EVP_PKEY_CTX_free(context)
+      throw Refusal.outOfMemory
+    }
+    return context
+  }
+
+  private func giveBack(_ context: OpaquePointer) {
+    let isKept = idle.with { contexts in
+      guard contexts.count < Self.maximumIdle else { return false }
+      contexts.append(context)
+      return true
+    }
+    if !isKept { EVP_PKEY_CTX_free(context) }
+  }
+}
+
+/// The two ways in which an ECDSA signature on P-256 is written: r and s with 32 bytes each (RFC 7518, section 3.4), and
+/// DER, which libcrypto wants.
+enum ECDSASignature {
+  static func der(raw: [UInt8]) -> [UInt8]? {
+    guard raw.count == 64 else { return nil }
+    let r = integer(raw.prefix(32)), s = integer(raw.suffix(32))
+    return [0x30, UInt8(r.count + s.count)] + r + s
+  }
+
+  /// A DER integer from up to 33 bytes: short enough for lengths of one byte.
+  private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var bytes = bytes.drop { $0 == 0 }
+    if (bytes.first ?? 0x80) & 0x80 != 0 { bytes = [0] + bytes }
+    return [0x02, UInt8(bytes.count)] + bytes
+  }
+
+  static func raw(der: ArraySlice<UInt8>) -> [UInt8]? {
+    var rest = der
+    guard rest.popFirst() == 0x30, let length = rest.popFirst(), Int(length) == rest.count else { return nil }
+    var raw: [UInt8] = []
+    for _ in 0..<2 {
+      guard rest.popFirst() == 0x02, let length = rest.popFirst(), Int(length) <= rest.count else { return nil }
+      let digits = rest.prefix(Int(length)).drop { $0 == 0 }
+      guard digits.count <= 32 else { return nil }
+      raw += [UInt8](repeating: 0, count: 32 - digits.count) + digits
+      rest = rest.dropFirst(Int(length))
+    }
+    return rest.isEmpty ? raw : nil
+  }
+}

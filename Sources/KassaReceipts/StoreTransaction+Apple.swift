@@ -1,0 +1,107 @@
+import KassaCore
+import KassaJSON
+
+extension StoreTransaction {
+  /// Reads the payload of a verified transaction: Apple's JWSTransactionDecodedPayload
+  /// (developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload).
+  ///
+  /// Required are the ids, the product, its type, the purchase date and the environment; what is optional and of the
+  /// wrong kind is refused as well, with its place. Members that are not known are ignored, and so are unknown words for
+  /// offers and for the reason of the transaction; an unknown type or ownership is refused, since it decides what is
+  /// granted. `proof` is the signed text.
+  public init(applePayload payload: JSON, proof: String) throws(Refusal) {
+    do throws(JSONShapeError) {
+      try self.init(fields: Fields(payload), proof: proof)
+    } catch { throw Refusal(.malformedTransaction, "payload: \(error)") }
+  }
+
+  private init(fields: Fields, proof: String) throws(JSONShapeError) {
+    let id = try fields.identifier("transactionId")
+    let purchasedAt = try fields.required(fields.appleDate("purchaseDate"), "purchaseDate")
+    try self.init(
+      id: id,
+      originalID: fields.has("originalTransactionId") ? fields.identifier("originalTransactionId") : id,
+      platform: .apple,
+      productID: fields.identifier("productId"),
+      kind: fields.required(fields.word("type", Self.kinds), "type"),
+      groupID: fields.optionalString("subscriptionGroupIdentifier"),
+      purchasedAt: purchasedAt,
+      originallyPurchasedAt: fields.appleDate("originalPurchaseDate") ?? purchasedAt,
+      expiresAt: fields.appleDate("expiresDate"),
+      quantity: fields.count("quantity") ?? 1,
+      ownership: fields.word("inAppOwnershipType", Self.ownerships) ?? .purchased,
+      environment: fields.required(fields.word("environment", Self.environments), "environment"),
+      isRenewal: fields.optionalString("transactionReason").flatMap { ["PURCHASE": false, "RENEWAL": true][$0] },
+      isUpgraded: fields.optionalBool("isUpgraded") ?? false,
+      revocation: fields.revocation(),
+      offer: fields.offer(),
+      price: fields.price(),
+      storefront: fields.optionalString("storefront").flatMap(Territory.alpha2),
+      appAccountToken: fields.optionalString("appAccountToken"),
+      signedAt: fields.appleDate("signedDate"),
+      proof: proof)
+  }
+
+  private static let kinds: [(String, StoreProduct.Kind)] = [
+    ("Auto-Renewable Subscription", .subscription), ("Non-Consumable", .nonConsumable), ("Consumable", .consumable),
+    ("Non-Renewing Subscription", .nonRenewingSubscription),
+  ]
+  private static let ownerships: [(String, Ownership)] = [("PURCHASED", .purchased), ("FAMILY_SHARED", .familyShared)]
+  private static let environments = Environment.allCases.map { ($0.appleName, $0) }
+}
+
+extension Fields {
+  fileprivate func identifier(_ key: String) throws(JSONShapeError) -> String {
+    let text = try string(key)
+    guard !text.isEmpty else { throw JSONShapeError(path: place(of: key), problem: "must not be empty") }
+    return text
+  }
+
+  /// One of Apple's words.
+  fileprivate func word<Value>(_ key: String, _ words: [(String, Value)]) throws(JSONShapeError) -> Value? {
+    guard let text = try optionalString(key) else { return nil }
+    guard let (_, value) = words.first(where: { $0.0 == text }) else {
+      throw JSONShapeError(
+        path: place(of: key),
+        problem: "must be one of \(words.map(\.0).joined(separator: ", ")) (got \"\(text.prefix(40))\")")
+    }
+    return value
+  }
+
+  fileprivate func count(_ key: String) throws(JSONShapeError) -> Int? {
+    guard let number = try optionalInteger(key) else { return nil }
+    guard number > 0, let count = Int(exactly: number) else {
+      throw JSONShapeError(path: place(of: key), problem: "must be 1 or more (got \(number))")
+    }
+    return count
+  }
+
+  /// `price` is in thousandths of the currency's unit.
+  fileprivate func price() throws(JSONShapeError) -> Money? {
+    guard let thousandths = try optionalInteger("price"), let currency = try optionalString("currency") else {
+      return nil
+    }
+    return Decimal(thousandths, fractionDigits: 3).map { Money($0, currency) }
+  }
+
+  fileprivate func revocation() throws(JSONShapeError) -> StoreTransaction.Revocation? {
+    let reason = try optionalInteger("revocationReason")
+    let percentage = try optionalInteger("revocationPercentage")
+    guard let at = try appleDate("revocationDate") else { return nil }
+    return StoreTransaction.Revocation(at: at, reason: reason.map(String.init), percentage: percentage)
+  }
+
+  /// Types and modes as Apple numbers and names them (offerType, offerDiscountType).
+  fileprivate func offer() throws(JSONShapeError) -> StoreTransaction.Offer? {
+    let id = try optionalString("offerIdentifier")
+    let type = try optionalInteger("offerType")
+    let mode = try optionalString("offerDiscountType")
+    guard id != nil || type != nil || mode != nil else { return nil }
+    let kinds: [Int64: StoreOffer.Kind] = [1: .introductory, 2: .promotional, 3: .code, 4: .winBack]
+    let modes: [String: StoreOffer.PaymentMode] = [
+      "FREE_TRIAL": .freeTrial, "PAY_AS_YOU_GO": .payAsYouGo, "PAY_UP_FRONT": .payUpFront,
+    ]
+    return StoreTransaction.Offer(
+      id: id, kind: type.flatMap { kinds[$0] }, paymentMode: mode.flatMap { modes[$0] })
+  }
+}
