@@ -92,13 +92,6 @@ def test_a_table_has_the_fields_of_its_schema(heading: str, fields: dict[str, An
     assert {word for cell in cells for word in re.findall(r"`(\w+)`", cell)} == set(fields) - {"sandbox"}
 
 
-def test_a_transaction_has_the_fields_of_its_table() -> None:
-    section = (ROOT / "docs" / "documents.md").read_text().split("## The store")[1].split("\n## ")[0]
-    cells = re.findall(r"^\| (`.*?) \|", section, re.M)
-    words = {word for cell in cells for word in re.findall(r"`(\w+)`", cell)}
-    assert words == set(schemas.schemas()["transaction"]["properties"]) - {"sandbox"}
-
-
 @pytest.mark.parametrize(
     ("kind", "document"),
     [
