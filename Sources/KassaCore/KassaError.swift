@@ -21,8 +21,6 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   case unsupportedStore = "unsupported_store"
   case storeFailed = "store_failed"
   case checkoutFailed = "checkout_failed"
-  case storeFailed = "store_failed"
-  case unsupportedStore = "unsupported_store"
   // The network and the service
   case offline = "offline"
   case timedOut = "timed_out"
