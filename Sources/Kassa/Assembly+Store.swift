@@ -140,7 +140,7 @@ private func addressee(
     guard target == "store" || sandbox != nil else {
       throw JSONShapeError(path: "target", problem: "\"sandbox\" needs \"base_url\":\"embedded:\"")
     }
-    return (target, .object(action.members.filter { $0.key != "target" }.map { ($0.key, $0.value) }))
+    return (target, .object(action.members.filter { $0.0 != "target" }))
   } catch {
     throw KassaError(.invalidArgument, error.description)
   }
