@@ -41,8 +41,8 @@ public final class Client: Sendable {
         assembly: assembly,
         surroundings: Surroundings(
           loop: loop, time: time, random: random, storage: options.storage, requests: requests, state: state,
-          log: options.log,
-          serverAnswered: link.serverAnswered))
+          log: options.log, serverAnswered: link.serverAnswered,
+          report: { [queue] code, message, details in queue.put(.diagnostic(code, message, details)) }))
       link.connect(engine)
       reportStorage(options, damagedFile: opened.damagedFile)
     } catch {

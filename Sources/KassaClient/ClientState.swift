@@ -297,11 +297,10 @@ final class ClientState: Sendable {
     }
     guard isNew else { return }
     queue.put(
-      .other([
-        "type": "diagnostic", "code": "product_not_configured",
-        "message": JSON("\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false"),
-        "details": ["product_id": JSON(productID)],
-      ]))
+      .diagnostic(
+        "product_not_configured",
+        "\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false",
+        ["product_id": JSON(productID)]))
   }
 
   /// A copy of everything known.

@@ -401,11 +401,16 @@ actor Engine {
 
   func simulate(_ action: JSON) async throws(KassaError) -> JSON {
     guard let simulate = try configured().setup.simulate else {
-      throw KassaError(.unsupported, "kassa_simulate needs the sandbox in this process: \"base_url\":\"embedded:\"")
+      throw KassaError(
+        .unsupported,
+        "kassa_simulate needs the sandbox in this process, \"base_url\":\"embedded:\", or a simulated store")
     }
     let result = try simulate(action)
     // When the sandbox's time was moved, the answers follow at once: first what ended, then what renewed.
-    if let now = result["now"]?.integer { state.correctClock(serverMilliseconds: now) }
+    if let now = result["now"]?.integer {
+      state.correctClock(serverMilliseconds: now)
+      active?.setup.store?.clockMoved()
+    }
     return result
   }
 
@@ -601,7 +606,7 @@ actor Engine {
   // MARK: Diagnostics
 
   nonisolated func report(_ code: String, _ message: String, _ details: JSON) {
-    queue.put(.other(["type": "diagnostic", "code": JSON(code), "message": JSON(message), "details": details]))
+    queue.put(.diagnostic(code, message, details))
   }
 
   /// At most once for each configuration; what stands behind a colon only tells cases apart.

@@ -18,6 +18,10 @@ final class EventQueue: Sendable {
     case transaction(JSON)
     case other(JSON)
 
+    static func diagnostic(_ code: String, _ message: String, _ details: JSON) -> Entry {
+      .other(["type": "diagnostic", "code": JSON(code), "message": JSON(message), "details": details])
+    }
+
     var document: JSON {
       switch self {
       case .completed(_, let document), .changed(_, let document), .request(_, let document),

@@ -49,6 +49,8 @@ public struct Surroundings: Sendable {
   let state: ClientState
   public let log: Log
   let serverAnswered: @Sendable () -> Void
+  /// Tells the host something that failed nothing: code, message, details.
+  public let report: @Sendable (String, String, JSON) -> Void
 
   /// Access tokens from the host, for the seller's account.
   public func tokens(companyID: String) -> any AccessTokenSource {
@@ -58,6 +60,16 @@ public struct Surroundings: Sendable {
   /// The presenter that asks the host.
   public func hostPresenter(returnURL: String?) -> any CheckoutPresenter {
     HostPresenter(requests: requests, returnURL: returnURL)
+  }
+
+  /// Asks the host something about its store.
+  public func askStore(_ method: String, _ params: JSON) async throws(KassaError) -> JSON {
+    try await requests.ask("store", method, params)
+  }
+
+  /// Starts a task on the loop.
+  public var start: @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    { [loop] body in loop.start(body) }
   }
 
   /// The trusted time.

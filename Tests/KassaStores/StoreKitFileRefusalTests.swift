@@ -149,6 +149,16 @@ import Testing
     let products = (0...StoreKitFile.maximumProducts).map { #"{"id":"\#($0)","type":"consumable","price":1}"# }
     let refusal = try refusal(#"{"products":[\#(products.joined(separator: ","))]}"#)
     #expect(refusal == "products[10000] is one too many: at most 10000 products")
+    let offers = (0...StoreKitFile.maximumOffers).map {
+      #"{"offerID":"\#($0)","paymentMode":"free","subscriptionPeriod":"P1W"}"#
+    }
+    let subscription = """
+      {"subscriptionGroups":[{"id":"g","subscriptions":[{"productID":"p","displayPrice":"1","groupNumber":1,
+       "recurringSubscriptionPeriod":"P1M","adHocOffers":[\(offers.joined(separator: ","))]}]}]}
+      """
+    #expect(
+      try self.refusal(subscription)
+        == "\(Self.start).adHocOffers[1000] is one too many: at most 1000 offers of a subscription")
   }
 
   @Test("An error is never long, and has no control characters in it")
