@@ -17,7 +17,7 @@ import Testing
     let root = JSON(String(decoding: StandardBase64.encode(authority.rootDER), as: UTF8.self))
     let configuration = HostShop.apple.merging([("roots", [root])] + changes)
     return HostStore(
-      try HostStoreConfiguration(configuration),
+      try HostStoreConfiguration(try Fields(configuration)),
       ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now })
   }
 
@@ -62,9 +62,9 @@ import Testing
       ]
     ]
     #expect(try await store().unfinished().map(\.reason) == ["untrusted_root", nil])
-    // Without roots of its own, Apple's.
+    // Without roots of its own, Apple's alone.
     let ofApple = HostStore(
-      try HostStoreConfiguration(HostShop.apple),
+      try HostStoreConfiguration(try Fields(HostShop.apple)),
       ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now })
     #expect(try await ofApple.unfinished().map(\.reason) == ["untrusted_root", "untrusted_root"])
   }
@@ -74,6 +74,20 @@ import Testing
     shop.replies["unfinished"] = ["transactions": [["store": "apple", "jws": JSON(text)]]]
     let found = try await store([("environments", ["sandbox"])]).unfinished()
     #expect(found.map { $0.transaction?.environment } == [.sandbox])
+  }
+
+  @Test("Xcode's data stands under no root, and counts only where the configuration names its environment")
+  func xcode() async throws {
+    let other = try SigningAuthority(at: Self.now)
+    let text = try other.sign(Self.payload.merging([("environment", "Xcode")]))
+    shop.replies["unfinished"] = ["transactions": [["store": "apple", "jws": JSON(text)]]]
+    #expect(try await store().unfinished().map(\.reason) == ["untrusted_root"])
+    let open = try store([("environments", ["production", "xcode"])])
+    #expect(try await open.unfinished().map { $0.transaction?.environment } == [.xcode])
+    // The same key does not make a purchase in production of it.
+    let production = try other.sign(Self.payload)
+    shop.replies["unfinished"] = ["transactions": [["store": "apple", "jws": JSON(production)]]]
+    #expect(try await open.unfinished().map(\.reason) == ["untrusted_root"])
   }
 
   @Test func anAppTransactionIsChecked() async throws {

@@ -15,7 +15,7 @@ import Testing
     #expect(configuration.platform == .known(.apple))
     #expect(configuration.environments == [.production])
     #expect(configuration.bundleID == "com.example.app")
-    #expect(configuration.anchors.map(\.name) == AppleRoots.anchors.map(\.name))
+    #expect(configuration.roots.isEmpty)
     #expect(configuration.googleKey == nil)
   }
 
@@ -28,7 +28,7 @@ import Testing
       ]))
     #expect(configuration.appAppleID == 1_234)
     #expect(configuration.environments == [.sandbox, .xcode])
-    #expect(configuration.anchors.map(\.der) == [authority.rootDER])
+    #expect(configuration.roots.map(\.der) == [authority.rootDER])
     let signer = try #require(GoogleSigner.shared)
     #expect(try read(HostShop.google.merging([("google_public_key", JSON(signer.publicKey))])).googleKey != nil)
   }

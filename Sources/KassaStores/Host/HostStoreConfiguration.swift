@@ -26,21 +26,14 @@ public struct HostStoreConfiguration: Sendable {
   public var appAppleID: Int64?
   /// Whose transactions count.
   public var environments: Set<StoreTransaction.Environment>
-  /// The root certificates that are trusted: Apple's, or in their place those of a test.
-  public var anchors: [TrustAnchor]
+  /// The root certificates that are trusted beside Apple's, for tests.
+  public var roots: [TrustAnchor]
   /// With it, purchases of Google Play are checked by their signature; without, the host says that it checked them.
   public var googleKey: GooglePublicKey?
 
   public static let keys = [
     "kind", "platform", "bundle_id", "app_apple_id", "environments", "roots", "google_public_key",
   ]
-
-  /// The whole `store` object of a configuration.
-  public init(_ store: JSON) throws(KassaError) {
-    do throws(JSONShapeError) { try self.init(try Fields(store, path: "store")) } catch {
-      throw KassaError(.invalidConfiguration, error.description)
-    }
-  }
 
   public init(_ fields: Fields) throws(JSONShapeError) {
     try fields.allowOnly(Self.keys)
@@ -53,7 +46,7 @@ public struct HostStoreConfiguration: Sendable {
     bundleID = try fields.optionalName("bundle_id")
     appAppleID = try fields.optionalNumber("app_apple_id", in: 1...Int64.max)
     environments = try Self.environments(fields)
-    anchors = try Self.anchors(fields)
+    roots = try Self.roots(fields)
     googleKey = try Self.googleKey(fields)
     // Without it, what was bought in another app would count here.
     guard bundleID != nil || (platform != .known(.apple) && googleKey == nil) else {
@@ -91,23 +84,23 @@ public struct HostStoreConfiguration: Sendable {
     return environments
   }
 
-  private static func anchors(_ fields: Fields) throws(JSONShapeError) -> [TrustAnchor] {
-    guard let texts = try fields.strings("roots") else { return AppleRoots.anchors }
+  private static func roots(_ fields: Fields) throws(JSONShapeError) -> [TrustAnchor] {
+    guard let texts = try fields.strings("roots") else { return [] }
     guard texts.count <= 16 else {
       throw JSONShapeError(
         path: fields.place(of: "roots"), problem: "must have at most 16 elements (got \(texts.count))")
     }
-    var anchors: [TrustAnchor] = []
+    var roots: [TrustAnchor] = []
     for (index, text) in texts.enumerated() {
       let place = "\(fields.place(of: "roots"))[\(index)]"
       guard let der = StandardBase64.decode(text), !der.isEmpty else {
         throw JSONShapeError(path: place, problem: "must be a certificate (DER) in base64 with padding")
       }
-      do throws(Refusal) { anchors.append(try TrustAnchor(der: der)) } catch {
+      do throws(Refusal) { roots.append(try TrustAnchor(der: der)) } catch {
         throw JSONShapeError(path: place, problem: "must be a root certificate: \(error.message)")
       }
     }
-    return anchors
+    return roots
   }
 
   private static func googleKey(_ fields: Fields) throws(JSONShapeError) -> GooglePublicKey? {
