@@ -62,7 +62,7 @@ import Testing
         "store.roots must have at most 16 elements"
       ),
       (
-        ["platform": "apple", "bundle_id": "b", "google_public_key": "AQI="],
+        ["platform": "google", "bundle_id": "b", "google_public_key": "AQI="],
         "store.google_public_key must be the app's RSA public key"
       ),
       (["platform": "google", "roots": ["AQI="]], "store.roots needs \"platform\":\"apple\""),
