@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaReceipts
 import Testing
 
 @testable import KassaStores
@@ -14,18 +15,20 @@ import Testing
     #expect(configuration.platform == .known(.apple))
     #expect(configuration.environments == [.production])
     #expect(configuration.bundleID == "com.example.app")
-    #expect(configuration.roots.isEmpty)
+    #expect(configuration.anchors.map(\.name) == AppleRoots.anchors.map(\.name))
     #expect(configuration.googleKey == nil)
   }
 
   @Test func everythingIsRead() throws {
+    let authority = try SigningAuthority(at: 1_790_000_000_000)
+    let root = String(decoding: StandardBase64.encode(authority.rootDER), as: UTF8.self)
     let configuration = try read(
       HostShop.apple.merging([
-        ("app_apple_id", 1_234), ("environments", ["sandbox", "xcode"]), ("roots", ["AQI="]),
+        ("app_apple_id", 1_234), ("environments", ["sandbox", "xcode"]), ("roots", [JSON(root)]),
       ]))
     #expect(configuration.appAppleID == 1_234)
     #expect(configuration.environments == [.sandbox, .xcode])
-    #expect(configuration.roots == [[1, 2]])
+    #expect(configuration.anchors.map(\.der) == [authority.rootDER])
     let signer = try #require(GoogleSigner.shared)
     #expect(try read(HostShop.google.merging([("google_public_key", JSON(signer.publicKey))])).googleKey != nil)
   }
@@ -49,6 +52,9 @@ import Testing
       (["platform": "apple", "bundle_id": "b", "environments": ["prod"]], "store.environments[0] must be one of"),
       (["platform": "apple", "bundle_id": "b", "environments": "all"], "store.environments must be an array"),
       (["platform": "apple", "bundle_id": "b", "roots": ["-----BEGIN"]], "store.roots[0] must be a certificate"),
+      (
+        ["platform": "apple", "bundle_id": "b", "roots": ["AQI="]], "store.roots[0] must be a root certificate"
+      ),
       (["platform": "apple", "bundle_id": "b", "roots": [""]], "store.roots[0] must be a certificate"),
       (["platform": "apple", "bundle_id": "b", "roots": [1]], "store.roots[0] must be a string"),
       (

@@ -27,6 +27,7 @@ from .errors import (
     PurchasePending,
     ServiceError,
     StorageError,
+    StoreError,
     VerificationError,
 )
 
@@ -101,6 +102,7 @@ __all__ = [
     "ServiceError",
     "Start",
     "StorageError",
+    "StoreError",
     "Transaction",
     "TransactionOffer",
     "Verification",
