@@ -151,6 +151,27 @@ void kassa_json_release(struct json_t *document);
 
 
 /* ---------------------------------------------------------------------------------------------------------------- */
+/* Receipts                                                                                                         */
+
+/*
+ * Verifies App Store signed data: a transaction, renewal info, an app transaction or a notification, as JWS in compact
+ * form. `request` says what the data must be:
+ *
+ *   {"text":"eyJ...","kind":"transaction","bundle_id":"com.example.app","environments":["production"]}
+ *
+ * Checked are the form of the text, the certificates up to Apple's root, the signature, the dates at the time of
+ * signing, and app and environment. docs/receipts.md has the rules, every reason for a refusal, and what is not
+ * checked: there is no online look-up of revoked certificates. docs/documents.md, "Verification", has the fields.
+ *
+ * Returns {"verified":true,"payload":{...},"transaction":{...},...}, or
+ * {"verified":false,"reason":"wrong_environment","message":"..."}; a wrong request has the reason "invalid_request".
+ * NULL only for a request that is no object. Needs no client, reads no file and no network, and may be called from any
+ * thread; takes about as long as one P-256 signature check, once a certificate chain has been seen.
+ */
+struct json_t *kassa_verify(const struct json_t *request);
+
+
+/* ---------------------------------------------------------------------------------------------------------------- */
 /* Clients                                                                                                          */
 
 /*

@@ -75,10 +75,10 @@ final class Certificate: @unchecked Sendable {
 // MARK: - What it may be used for
 
 extension Certificate {
-  /// Whether basic constraints, or its kind where it is too old to have them, say that it may issue others.
-  var isAuthority: Bool { X509_check_ca(x509) != 0 }
-  /// The same, said by basic constraints.
-  var saysAuthority: Bool { X509_check_ca(x509) == 1 }
+  /// Whether basic constraints say that it may issue others.
+  var saysAuthority: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_CA) != 0 }
+  /// The same, or said by what stood in for basic constraints in older certificates.
+  var isAuthority: Bool { saysAuthority || X509_check_ca(x509) != 0 }
 
   /// How many authorities may stand between it and a signer; nil for any number.
   var pathLength: Int? {

@@ -9,7 +9,7 @@ struct CompactJWS {
   private let text: [UInt8]
   private let firstPoint: Int
   private let secondPoint: Int
-  /// r and s, 32 bytes each.
+  /// r and s, 32 bytes each, if it is well made.
   let signature: [UInt8]
   let payload: [UInt8]
 
@@ -31,9 +31,6 @@ struct CompactJWS {
     guard first > 0 else { throw Refusal(.malformedText, "the header (first part) is empty") }
     payload = try Self.decode(text[(first + 1)..<second], "payload (second part)")
     signature = try Self.decode(text[(second + 1)...], "signature (third part)")
-    guard signature.count == 64 else {
-      throw Refusal(.malformedText, "the signature (third part) has \(signature.count) bytes; ES256 makes 64")
-    }
   }
 
   /// The header as it is written, which is also what a verified chain is kept by.

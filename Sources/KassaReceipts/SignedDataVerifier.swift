@@ -38,10 +38,23 @@ public final class SignedDataVerifier: Sendable {
   public func verify(
     _ text: String, _ expected: SignedDataExpectation, now: Int64? = nil
   ) throws(Refusal) -> JSON {
+    try check(text, expected, now: now).payload
+  }
+
+  /// A payload, and the name of the root that it stands under; nil for data of the developer's own machine.
+  struct Verified {
+    let payload: JSON
+    let root: String?
+  }
+
+  func check(_ text: String, _ expected: SignedDataExpectation, now: Int64?) throws(Refusal) -> Verified {
     let errors = CryptoErrors()
     defer { errors.forget() }
     let jws = try CompactJWS(Array(text.utf8))
     let signer = try signer(of: jws, expected)
+    guard jws.signature.count == 64 else {
+      throw Refusal(.wrongSignature, "the signature (third part) has \(jws.signature.count) bytes; ES256 makes 64")
+    }
     guard try signer.signed(jws) else {
       throw Refusal(.wrongSignature, "the signature was not made for this header and payload by the key of x5c[0]")
     }
@@ -51,7 +64,7 @@ public final class SignedDataVerifier: Sendable {
     let claims = try AppleClaims(payload, expected.kind)
     try signer.chain?.requireValid(at: claims.signedAt ?? now ?? self.now())
     try expected.requireMet(by: claims, now: { now ?? self.now() })
-    return payload
+    return Verified(payload: payload, root: signer.root)
   }
 
   private func signer(of jws: CompactJWS, _ expected: SignedDataExpectation) throws(Refusal) -> Signer {

@@ -7,12 +7,15 @@ final class Signer: Sendable {
   let header: [UInt8]
   /// nil for a certificate under no root.
   let chain: CertificateChain?
+  /// The name of its root.
+  let root: String?
   private let key: P256Key
   private let hashed: HashedPrefix
 
   init(header: ArraySlice<UInt8>, leaf: Certificate, chain: CertificateChain?) throws(Refusal) {
     self.header = Array(header)
     self.chain = chain
+    root = chain?.roots.first?.subject
     guard let key = X509_get_pubkey(leaf.x509) else { throw Refusal.outOfMemory }
     self.key = P256Key(taking: key, for: .verifying)
     hashed = try HashedPrefix(header)

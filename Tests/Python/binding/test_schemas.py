@@ -22,6 +22,8 @@ TABLES = {
     "explanation": "Explanation",
     "error": "Errors",
     "purchase": "Results",
+    "verification": "Verification",
+    "transaction": "Transaction",
 }
 
 

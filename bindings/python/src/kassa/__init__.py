@@ -27,10 +27,13 @@ from .errors import (
     PurchasePending,
     ServiceError,
     StorageError,
+    VerificationError,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime, timedelta
     from typing import Any
 
     from ._documents import (
@@ -50,6 +53,9 @@ if TYPE_CHECKING:
         Request,
         RequestCancelled,
         RestoreResult,
+        Transaction,
+        TransactionOffer,
+        Verification,
     )
     from ._operations import Operation, Start
     from .aio import AsyncClient, AsyncEvents
@@ -95,7 +101,12 @@ __all__ = [
     "ServiceError",
     "Start",
     "StorageError",
+    "Transaction",
+    "TransactionOffer",
+    "Verification",
+    "VerificationError",
     "shared",
+    "verify",
     "version",
 ]
 
@@ -108,6 +119,33 @@ def version() -> str:
 
     text: bytes = _library.load().functions.kassa_version()
     return text.decode()
+
+
+def verify(
+    text: str,
+    kind: str = "transaction",
+    *,
+    bundle_id: str | None = None,
+    app_apple_id: int | None = None,
+    environments: Iterable[str] = ("production",),
+    roots: Iterable[bytes] | None = None,
+    max_age: timedelta | float | None = None,
+    now: datetime | None = None,
+) -> Verification:
+    """Verifies App Store signed data, without a client. Look at `verified`, or call `raise_for_refusal()`.
+
+    `kind` is `transaction`, `renewal_info`, `app_transaction` or `notification`; `environments` are those that are
+    allowed, of `production`, `sandbox`, `xcode` and `local_testing`. `roots` are certificates in DER in place of
+    Apple's own, `max_age` (in seconds, or a `timedelta`) bounds how long ago it was signed, `now` stands for the
+    present in tests. docs/receipts.md has the rules and every `reason`.
+
+        kassa.verify(signed, bundle_id="com.example.app").raise_for_refusal().transaction
+    """
+    from . import _verification
+
+    return _verification.verify(
+        text, kind, bundle_id, app_apple_id, list(environments), None if roots is None else list(roots), max_age, now
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
-from .errors import OUTCOMES, PurchaseNotCompleted
+from .errors import OUTCOMES, PurchaseNotCompleted, VerificationError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,6 +236,92 @@ class PurchaseResult(Document):
 
 
 @dataclass(frozen=True)
+class TransactionOffer(Document):
+    """The offer that a purchase was made with."""
+
+    id: str | None
+    """None for an introductory offer."""
+    kind: str | None
+    """`introductory`, `promotional`, `win_back` or `code`."""
+    payment_mode: str | None
+    """`free_trial`, `pay_as_you_go` or `pay_up_front`."""
+
+
+@dataclass(frozen=True)
+class Transaction(Document):
+    """What a store sold: one charge, or a free start."""
+
+    id: str
+    original_id: str
+    """The first of its series: the same for all renewals."""
+    store: str
+    """`apple` or `google`."""
+    store_product_id: str
+    type: str
+    """`consumable`, `non_consumable`, `non_renewing_subscription` or `subscription`."""
+    group_id: str | None
+    purchased_at: datetime
+    originally_purchased_at: datetime
+    expires_at: datetime | None
+    quantity: int
+    ownership: str
+    """`purchased` or `family_shared`."""
+    environment: str
+    """`production`, `sandbox`, `xcode` or `local_testing`."""
+    is_renewal: bool | None
+    is_upgraded: bool
+    """A higher level of the same group took its place."""
+    revoked_at: datetime | None
+    revocation_reason: str | None
+    revocation_percentage: int | None
+    """Of the price, in thousandths of a percent; None for all of it."""
+    offer: TransactionOffer | None
+    storefront: str | None
+    """Two letters."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `kassa.verify` found. Everything but `reason` and `message` is None unless it is verified."""
+
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+    """The document as the library sent it."""
+    verified: bool
+    """It is what it should be, and signed by whom it should be."""
+    payload: Mapping[str, Any] | None
+    """What was signed, as Apple documents it."""
+    transaction: Transaction | None
+    """The payload of a transaction, read; None for other kinds and where `transaction_problem` says why."""
+    transaction_problem: str | None
+    root: str | None
+    """The name of the trusted root; None for data of the developer's own machine, which stands under none."""
+    reason: str | None
+    """The word for the rule that is broken; None if it is verified. docs/receipts.md lists them."""
+    message: str | None
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Self:
+        """The value for a document."""
+        transaction = raw.get("transaction")
+        return cls(
+            raw,
+            raw["verified"] is True,
+            raw.get("payload"),
+            None if transaction is None else Transaction.of(transaction),
+            raw.get("transaction_problem"),
+            raw.get("root"),
+            raw.get("reason"),
+            raw.get("message"),
+        )
+
+    def raise_for_refusal(self) -> Self:
+        """Returns what is verified, and raises `VerificationError` otherwise."""
+        if self.verified:
+            return self
+        raise VerificationError(self.message or "", reason=self.reason)
+
+
+@dataclass(frozen=True)
 class LoginResult(Document):
     """What a login did."""
 
@@ -300,6 +386,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "Money": Money.of,
     "RenewalPeriod": RenewalPeriod.of,
     "Membership": Membership.of,
+    "TransactionOffer": TransactionOffer.of,
     "Clock": Clock.of,
     "Offline": Offline.of,
     "tuple[str, ...]": tuple,

@@ -32,6 +32,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "kassa_json_parse": (Document, (Text, ctypes.c_size_t, DocumentOut)),
     "kassa_json_dump": (OwnedText, (Document,)),
     "kassa_json_release": (None, (Document,)),
+    "kassa_verify": (Document, (Document,)),
     "kassa_open": (Client, (Document, DocumentOut)),
     "kassa_shared": (Client, ()),
     "kassa_close": (None, (Client,)),

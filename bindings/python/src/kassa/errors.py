@@ -172,6 +172,13 @@ class PurchaseDisabled(PurchaseNotCompleted):
     """The configuration says `"enabled": false`."""
 
 
+class VerificationError(KassaError):
+    """Signed data was not believed (`Verification.raise_for_refusal`); `reason` is the word of docs/receipts.md."""
+
+    def __init__(self, message: str, *, code: str = "unverified", **details: Any) -> None:
+        super().__init__(message, code=code, **details)
+
+
 OUTCOMES: dict[str, type[PurchaseNotCompleted]] = {
     "cancelled": PurchaseCancelled,
     "pending": PurchasePending,
