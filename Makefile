@@ -20,7 +20,7 @@ LIBRARY_FLAGS := -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -soname=libk
 # What is set up once serves all: two installations at a time would meet.
 .NOTPARALLEL:
 
-.PHONY: help demo check build install uninstall wheel sanitize bench lint format clean setup-build setup-check
+.PHONY: help demo check build install uninstall wheel sanitize fuzz bench lint format clean setup-build setup-check
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -68,7 +68,12 @@ sanitize: setup-check  ## Run the Swift and C tests under the address and the th
 	scripts/sanitize.sh address
 	scripts/sanitize.sh thread
 
-bench: setup-check build  ## Measure the six figures of the project against their yardsticks
+fuzz: setup-check  ## Feed the parsers with inputs that libFuzzer makes up, and with all changed copies of files
+	KASSA_MUTATIONS=500 $(SWIFT) test --filter Mutation
+	Tests/Fuzz/run.sh
+
+bench: setup-check build  ## Measure the figures of the project against their yardsticks
+	$(SWIFT) build $(RELEASE) --product bench-store
 	Tests/Benchmarks/run.sh
 
 lint: setup-check  ## Check style, types and forbidden calls

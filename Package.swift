@@ -52,7 +52,7 @@ let package = Package(
       "KassaPlatform",
       ["KassaCore", "KassaJSON", "CLinux", "CCurl", "CMicrohttpd", "CSQLite", "COpenSSL", "CAres"]),
     module("KassaReceipts", ["KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
-    module("KassaStores", ["KassaReceipts", "KassaCore", "KassaJSON", "KassaPlatform"]),
+    module("KassaStores", ["KassaReceipts", "KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
     module("KassaBackends", ["KassaCore", "KassaJSON"]),
     module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform"]),
     module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform", "CLinux"]),
@@ -67,14 +67,34 @@ let package = Package(
       name: "kassa-sandbox", dependencies: ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"],
       path: "Sources/kassa-sandbox", swiftSettings: swift),
 
+    // Measures what has no function in the header; Tests/Benchmarks/run.sh runs it.
+    .executableTarget(
+      name: "bench-store", dependencies: ["KassaStores", "KassaCore", "KassaJSON", "CJansson"],
+      path: "Tests/Benchmarks/Store", swiftSettings: swift),
+
     tests("KassaJSON", ["KassaJSON", "CJansson"]),
     tests("KassaCore", ["KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaPlatform", ["KassaPlatform", "KassaCore", "KassaJSON"], fixtures: "Fixtures"),
     tests("KassaReceipts", ["KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"]),
-    tests("KassaStores", ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON"]),
+    tests(
+      "KassaStores",
+      ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"], fixtures: "Fixtures"),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+/// Programs that libFuzzer drives: only Tests/Fuzz/run.sh, which links with it, asks for them.
+func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: "fuzz-\(name)", dependencies: ["CFuzzer"] + dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: swift)
+}
+
+if Context.environment["KASSA_FUZZ"] != nil {
+  package.targets += [
+    .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+    fuzzer("storekit", ["KassaStores"]),
+  ]
+}

@@ -219,20 +219,27 @@ void kassa_close(kassa_client *client);
 bool kassa_is_initialized(const kassa_client *client);
 
 /*
- * Whether any membership grants access now; where the configuration has "product_ids", to one of those products.
+ * Whether any membership or store purchase grants access now; where the configuration has "product_ids", to one of
+ * those products.
  * (WhopCheckout, isSubscribed.)
  */
 bool kassa_is_subscribed(const kassa_client *client);
 
 /*
  * Whether the user may use this product ("prod_...") now: an active membership of it, the user's if one is logged in,
- * else an unclaimed one of this device. No allocation, no lock: call it once a frame, from any thread. A product
- * outside the configuration's "product_ids" is false, and reported once by the diagnostic "product_not_configured".
+ * else an unclaimed one of this device; or a purchase in the store whose product "plan_mappings" maps to a plan of it.
+ * A store product that no plan is mapped to counts under its own id. No allocation, no lock: call it once a frame, from
+ * any thread. A product outside the configuration's "product_ids" is false, and reported once by the diagnostic
+ * "product_not_configured".
  * (WhopCheckout, hasAccess(to:).)
  */
 bool kassa_has_access(const kassa_client *client, const char *product_id);
 
-/* Whether a purchase may leave the store for the web checkout. Without a store: true once configured. */
+/*
+ * Whether a purchase may leave the store for the web checkout: in the storefront of the US. The storefront is what the
+ * store says, until then the configuration's "region", else its locale; kassa_explain says which. Without a store: true
+ * once configured. (WhopCheckout, supportsExternalPurchases.)
+ */
 bool kassa_supports_external_purchases(const kassa_client *client);
 
 /* The id of this installation, a random UUID made on first use. A secret: who knows it can claim guest purchases. */
@@ -282,9 +289,17 @@ kassa_op kassa_configure(kassa_client *client, const struct json_t *config);
 kassa_op kassa_refresh_plans(kassa_client *client);
 
 /*
- * Buys a plan. `options` may be NULL; its keys: "method", "whop" (web checkout).
+ * Buys a plan. `options` may be NULL; its keys:
  *
- * A checkout is made with the identity of this device and user, and presented as the configuration's
+ *   "method"     "whop" (web checkout), "store", or "apple_pay". Default: the web where external purchases are
+ *                supported, else the store. "storekit", "storeKit" and "apple" are other names for "store".
+ *   "offer"      store: "automatic" (the introductory offer where the user may have it, the default), "none", or
+ *                {"id":"..."} of one of the product's offers
+ *   "quantity"   store: 1 to 10, more than 1 for a consumable only
+ *   "simulate_ask_to_buy", "confirm_in"    store: passed on, docs/store.md
+ *   "label"      Apple Pay: the button's text, docs/apple-pay.md
+ *
+ * On the web, a checkout is made with the identity of this device and user, and presented as the configuration's
  * "checkout":{"presenter":...} says: "browser" opens the user's browser, "host" sends the request
  * checkout/present. Whatever the presenter reports, the service decides: the membership that carries the number of
  * this attempt. It is polled for up to 60 seconds.
@@ -294,6 +309,13 @@ kassa_op kassa_refresh_plans(kassa_client *client);
  * "timeout_s", the service being asked once more first; or at once by kassa_cancel), "disabled" ("enabled":false).
  * A success that arrives later is a change with the cause "purchase". A declined payment is the error
  * "payment_failed". One purchase at a time: a second one fails with "purchase_in_progress".
+ *
+ * In the store, the product that "plan_mappings" names for the plan is bought; without one the error is
+ * "plan_not_mapped", and nothing is shown. What the store signs is verified, written to disk, granted and only then
+ * finished. Result: {"outcome":"purchased","receipt_id":"<the store's transaction id>","membership":null,
+ * "transaction":{...},...}. "pending" waits for an approval, which arrives as the event transaction_updated, as does
+ * everything else that is bought outside this call. A transaction that cannot be verified is the error
+ * "transaction_unverified"; it is neither kept nor finished.
  */
 kassa_op kassa_purchase(kassa_client *client, const char *plan_id, const struct json_t *options);
 
@@ -314,10 +336,21 @@ kassa_op kassa_log_in(kassa_client *client, const char *app_user_id, const struc
 void kassa_log_out(kassa_client *client);
 
 /*
- * Asks the service for everything again, past every cache. Result: {"outcome":"completed","restored":true}, where
- * "restored" says whether any active membership was found.
+ * Asks the store and the service for everything again, past every cache. The store may ask the user to sign in, so call
+ * it upon a user's action only. Result: {"outcome":"completed","restored":true}, where "restored" says whether anything
+ * active was found; "outcome" is "cancelled" when the user dismissed the store's sign-in.
  */
 kassa_op kassa_restore_purchases(kassa_client *client);
+
+/*
+ * Asks the store for a sheet or an answer that only it has: "manage_subscriptions", "present_code_redemption",
+ * "storefront", "can_make_payments", "begin_refund", "subscription_status", "entitlements", "app_transaction",
+ * "messages", "display_message". `params` is an object or NULL; parameters and results are in docs/store.md.
+ *
+ * Without a store, "manage_subscriptions" opens the page of the newest active membership (or of {"membership_id":...})
+ * as the configuration's presenter does, and everything else fails with "unsupported".
+ */
+kassa_op kassa_store_call(kassa_client *client, const char *method, const struct json_t *params);
 
 /*
  * Does something to the sandbox in this process ("base_url":"embedded:"): moves its clock, completes a checkout,
@@ -371,6 +404,13 @@ void kassa_set_wakeup(kassa_client *client, void (*wakeup)(void *userdata), void
  * withdrawn, or never sent.
  */
 bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_t *reply);
+
+/*
+ * Tells the library what happened outside: {"type":"foreground"}, and of the host's own store "transaction_updated",
+ * "purchase_intent", "store_message" and "storefront_changed", as docs/store.md describes them. True if it was
+ * understood; if not, the diagnostic "notification_refused" says why.
+ */
+bool kassa_notify(kassa_client *client, const struct json_t *event);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@ import KassaCore
 import KassaJSON
 import KassaPlatform
 import KassaSandbox
+import KassaStores
 
 /// The one place that names vendors: builds the parts of a client from its configuration.
 @Sendable
@@ -18,6 +19,7 @@ func assemble(_ configuration: Configuration, _ surroundings: Surroundings) thro
 private func whop(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
   let whop = try WhopConfiguration(configuration.backend)
   let sandbox = whop.isEmbedded ? try embedded(whop, surroundings) : nil
+  let store = try store(configuration, sandbox, surroundings)
   let backend = WhopBackend(
     whop, transport: transport(sandbox, surroundings), tokens: tokens(whop, surroundings), time: surroundings.time,
     random: surroundings.random, source: "kassa/\(version)", now: surroundings.now,
@@ -26,12 +28,13 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
     scope: "whop \(whop.companyID) \(whop.baseURL)",
     backend: backend,
     presenter: try presenter(configuration, sandbox, surroundings),
+    webMethod: "whop",
+    store: store,
+    planMappings: whop.planMappings,
     productIDs: whop.productIDs.map(Set.init),
     isSandbox: sandbox != nil,
-    // Without a store nothing else could sell, so the web checkout may be used everywhere.
-    supportsExternalPurchases: true,
     priceText: priceText(locale: configuration.locale ?? ProcessEnvironment.locale),
-    simulate: simulation(sandbox))
+    simulate: simulation(sandbox, store as? SimulatedStore, surroundings))
 }
 
 private func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {
@@ -55,11 +58,6 @@ private func priceText(locale: String) -> @Sendable (Decimal, String, Int?) -> S
   }
 }
 
-private func simulation(_ sandbox: Sandbox?) -> ((JSON) throws(KassaError) -> JSON)? {
-  guard let sandbox else { return nil }
-  return { action throws(KassaError) in try sandbox.perform(action) }
-}
-
 /// The sandbox in this process. Its state lies beside the client's, so that a restart finds it.
 private func embedded(_ whop: WhopConfiguration, _ surroundings: Surroundings) throws(KassaError) -> Sandbox {
   let path = surroundings.storage == ":memory:" ? ":memory:" : "\(surroundings.storage)/sandbox.db"
@@ -70,14 +68,20 @@ private func embedded(_ whop: WhopConfiguration, _ surroundings: Surroundings) t
 /// The catalogue itself, or the file that a path names; nil for the built-in one.
 private func catalogue(_ value: JSON?) throws(KassaError) -> JSON? {
   guard let path = value?.string else { return value }
-  guard let bytes = readFile(path, limit: 16 << 20) else {
-    throw KassaError(.invalidConfiguration, "backend.catalogue: the file \"\(path.quoted)\" cannot be read")
-  }
+  let bytes = try contents(of: path, "backend.catalogue")
   do throws(JSONSyntaxError) { return try JSON.parse(bytes) } catch {
     throw KassaError(
       .invalidConfiguration,
       "backend.catalogue: \"\(path.quoted)\" is not JSON: \(error.message), line \(error.line), column \(error.column)")
   }
+}
+
+/// A file that a configuration names.
+func contents(of path: String, _ place: String) throws(KassaError) -> [UInt8] {
+  guard let bytes = readFile(path, limit: 16 << 20) else {
+    throw KassaError(.invalidConfiguration, "\(place): the file \"\(path.quoted)\" cannot be read")
+  }
+  return bytes
 }
 
 private func presenter(

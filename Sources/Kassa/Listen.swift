@@ -51,3 +51,9 @@ public func kassa_respond(_ handle: OpaquePointer?, _ requestID: UInt64, _ reply
   guard let client = client(handle), let reply = object(reply) else { return false }
   return client.respond(requestID, reply)
 }
+
+@_cdecl("kassa_notify") @implementation
+public func kassa_notify(_ handle: OpaquePointer?, _ event: UnsafePointer<json_t>?) -> Bool {
+  guard let client = client(handle), let event = object(event) else { return false }
+  return client.notify(event)
+}

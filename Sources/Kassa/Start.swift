@@ -36,6 +36,14 @@ public func kassa_log_out(_ handle: OpaquePointer?) { client(handle)?.logOut() }
 @_cdecl("kassa_restore_purchases") @implementation
 public func kassa_restore_purchases(_ handle: OpaquePointer?) -> kassa_op { client(handle)?.restorePurchases() ?? 0 }
 
+@_cdecl("kassa_store_call") @implementation
+public func kassa_store_call(
+  _ handle: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ params: UnsafePointer<json_t>?
+) -> kassa_op {
+  guard let client = client(handle), let method = text(method), let params = optionalObject(params) else { return 0 }
+  return client.storeCall(method, params)
+}
+
 @_cdecl("kassa_simulate") @implementation
 public func kassa_simulate(_ handle: OpaquePointer?, _ action: UnsafePointer<json_t>?) -> kassa_op {
   guard let client = client(handle), let action = object(action) else { return 0 }

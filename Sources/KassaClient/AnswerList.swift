@@ -17,7 +17,7 @@ struct AnswerList: Equatable {
 
   init(_ entitlements: [Entitlement]) {
     grants = entitlements.filter(\.counts).map {
-      Grant(product: $0.membership.productID, endsAt: $0.endsAt ?? .max)
+      Grant(product: $0.productID, endsAt: $0.endsAt ?? .max)
     }
     isAnythingVisible = entitlements.contains(where: \.isVisible)
   }

@@ -27,6 +27,12 @@ public struct BrowserPresenter: CheckoutPresenter {
     self.page = page
   }
 
+  public var offersApplePay: Bool { false }
+
+  public func open(_ url: String) async throws(KassaError) {
+    guard open(url) else { throw KassaError(.checkoutFailed, "no browser could be started to show the page") }
+  }
+
   public func prepare() async throws(KassaError) -> any PreparedCheckout {
     let listener = ReturnListener(state: random.uuid(), page: page)
     do throws(PlatformError) {

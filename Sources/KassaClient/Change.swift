@@ -2,9 +2,9 @@ import KassaJSON
 
 /// What a `changed` event says.
 public struct Change: Sendable, Equatable {
-  public enum Subject: String, Sendable { case plans, entitlements, identity }
+  public enum Subject: String, Sendable { case plans, entitlements, identity, storefront }
   public enum Cause: String, Sendable {
-    case configure, refresh, purchase, login, logout, restore, expiry
+    case configure, refresh, purchase, store, login, logout, restore, expiry
     case anotherProcess = "another_process"
   }
   var what: Subject

@@ -41,8 +41,8 @@ public final class Client: Sendable {
         assembly: assembly,
         surroundings: Surroundings(
           loop: loop, time: time, random: random, storage: options.storage, requests: requests, state: state,
-          log: options.log,
-          serverAnswered: link.serverAnswered))
+          log: options.log, serverAnswered: link.serverAnswered,
+          report: { [queue] code, message, details in queue.put(.diagnostic(code, message, details)) }))
       link.connect(engine)
       reportStorage(options, damagedFile: opened.damagedFile)
     } catch {
@@ -157,6 +157,10 @@ public final class Client: Sendable {
     start("simulate") { engine throws(KassaError) in try await engine.simulate(action) }
   }
 
+  public func storeCall(_ method: String, _ params: JSON) -> UInt64 {
+    start("store_call") { engine throws(KassaError) in try await engine.storeCall(method, params) }
+  }
+
   /// The local switch is made before this returns, so that logging in and out take effect in the order of the calls.
   public func logIn(_ appUserID: String) -> UInt64 {
     let operation = queue.begin("log_in")
@@ -221,6 +225,9 @@ public final class Client: Sendable {
   public func setWakeup(
     _ function: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ userdata: UnsafeMutableRawPointer?
   ) { queue.setWakeup(function, userdata) }
+
+  /// Whether it was understood.
+  public func notify(_ event: JSON) -> Bool { loop.sync { engine.assumeIsolated { $0.notify(event) } } }
 
   public func respond(_ request: UInt64, _ reply: JSON) -> Bool { requests.respond(request, reply) }
 }

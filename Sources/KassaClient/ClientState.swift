@@ -9,6 +9,9 @@ final class ClientState: Sendable {
   struct Knowledge {
     var ownership: Ownership
     var memberships: [String: Membership] = [:]
+    /// By `StoreTransaction.key`.
+    var receipts: [String: Receipt] = [:]
+    var storefront: KnownStorefront?
     var policy = EntitlementPolicy()
     var plans: PlanList?
     var clock: TrustedClock
@@ -25,10 +28,17 @@ final class ClientState: Sendable {
   /// What queries need to know of the configuration.
   struct SetupFacts {
     var isSandbox: Bool
-    var supportsExternalPurchases: Bool
+    var hasStore: Bool
     var offlineDays: Int64
     var isStrict: Bool
     var priceText: @Sendable (Decimal, String, Int?) -> String
+  }
+
+  /// In whose shop the user buys, and who says so.
+  struct KnownStorefront: Equatable {
+    enum Source: String { case store, region, locale }
+    var storefront: Storefront
+    var source: Source
   }
 
   /// Plans are kept as the text of the storage until somebody asks.
@@ -84,6 +94,7 @@ final class ClientState: Sendable {
     let boot = time.bootNanoseconds
     let (result, changes) = published.with { state -> (Result, [Change]) in
       let (identity, plans) = (state.knowledge.ownership.identity, state.knowledge.plans)
+      let storefront = state.knowledge.storefront
       let result = edit(&state.knowledge)
       var changes: [Change] = []
       let hadPlans = state.early?.hasPlans ?? false
@@ -92,6 +103,9 @@ final class ClientState: Sendable {
         changes.append(state.note(.entitlements, cause))
       }
       if identity != state.knowledge.ownership.identity { changes.append(state.note(.identity, cause)) }
+      if storefront?.storefront != state.knowledge.storefront?.storefront {
+        changes.append(state.note(.storefront, cause))
+      }
       if Self.differ(plans, state.knowledge.plans) {
         state.plans = nil
         if !hadPlans { changes.append(state.note(.plans, cause)) }
@@ -119,6 +133,9 @@ final class ClientState: Sendable {
   private func announce(_ changes: [Change]) {
     for change in changes { queue.put(.changed(what: change.what, change.document)) }
   }
+
+  /// Changes what no answer shows.
+  func edit(_ body: (inout Knowledge) -> Void) { published.with { body(&$0.knowledge) } }
 
   /// Publishes the answers that an earlier run left. Until `change` brings the rest, there are no others.
   func publish(_ early: ClientStorage.EarlyAnswers, _ edit: (inout Knowledge) -> Void) {
@@ -152,9 +169,11 @@ final class ClientState: Sendable {
   private func publish(_ state: inout Published, boot: Int64) -> Bool {
     let knowledge = state.knowledge
     let now = knowledge.clock.now(bootNanoseconds: boot)
-    let entitlements = knowledge.memberships.values
-      .map { Entitlement($0, ownership: knowledge.ownership, policy: knowledge.policy) }
-      .sorted { $0.membership.isNewer(than: $1.membership) }
+    var entitlements = knowledge.memberships.values.map {
+      Entitlement($0, ownership: knowledge.ownership, policy: knowledge.policy)
+    }
+    entitlements += knowledge.receipts.values.map { Entitlement($0, policy: knowledge.policy) }
+    entitlements.sort { $0.isNewer(than: $1) }
     let answers = entitlements.filter(\.isVisible).map { Answer($0, at: now) }
     let list = AnswerList(entitlements)
     let isChanged = state.early.map { $0.list != list } ?? (answers != state.lastAnswers)
@@ -192,9 +211,8 @@ final class ClientState: Sendable {
     }
 
     static func == (left: Answer, right: Answer) -> Bool {
-      let (a, b) = (left.entitlement, right.entitlement)
-      return left.isActive == right.isActive && left.isStale == right.isStale && a.isClaimed == b.isClaimed
-        && a.rule == b.rule && a.membership.says(theSameAs: b.membership)
+      left.isActive == right.isActive && left.isStale == right.isStale
+        && left.entitlement.says(theSameAs: right.entitlement)
     }
   }
 
@@ -279,11 +297,10 @@ final class ClientState: Sendable {
     }
     guard isNew else { return }
     queue.put(
-      .other([
-        "type": "diagnostic", "code": "product_not_configured",
-        "message": JSON("\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false"),
-        "details": ["product_id": JSON(productID)],
-      ]))
+      .diagnostic(
+        "product_not_configured",
+        "\"\(productID.quoted)\" is not among the configuration's product_ids, so the answer is false",
+        ["product_id": JSON(productID)]))
   }
 
   /// A copy of everything known.
@@ -294,7 +311,7 @@ final class ClientState: Sendable {
   var hasListing: Bool { published.with { $0.knowledge.listedAt[$0.knowledge.ownership.identity.appUserID] != nil } }
   var isConfigured: Bool { published.with { $0.knowledge.setup != nil } }
   var isSandbox: Bool { published.with { $0.knowledge.setup?.isSandbox ?? false } }
-  var supportsExternalPurchases: Bool { published.with { $0.knowledge.setup?.supportsExternalPurchases ?? false } }
+  var supportsExternalPurchases: Bool { published.with { $0.knowledge.supportsExternalPurchases } }
 
   var revision: UInt64 {
     expireIfDue()
@@ -308,10 +325,16 @@ final class ClientState: Sendable {
     let (ready, entitlements, revision) = published.with { ($0.memberships, $0.entitlements, $0.revision) }
     if let ready { return ready }
     let list = JSON.array(
-      entitlements.filter { $0.isActive(at: now) }
-        .map { stamped($0.membership.document(isActive: true, isClaimed: $0.isClaimed)) })
+      entitlements.filter { $0.isActive(at: now) }.compactMap { entitlement in
+        (entitlement.membership?.document(isActive: true, isClaimed: entitlement.isClaimed)).map(stamped)
+      })
     published.with { if $0.revision == revision { $0.memberships = list } }
     return list
+  }
+
+  var isAnythingActive: Bool {
+    let now = self.now
+    return published.with { $0.entitlements.contains { $0.isActive(at: now) } }
   }
 
   var entitlements: JSON {
@@ -332,6 +355,9 @@ final class ClientState: Sendable {
     return plans
   }
 
+  var loadedPlans: [Plan] { Self.plans(of: published.with { $0.knowledge.plans }) }
+  func productID(ofPlan id: String) -> String? { loadedPlans.first { $0.id == id }?.productID }
+
   private static func plans(of list: PlanList?) -> [Plan] {
     switch list {
     case .loaded(let plans): plans
@@ -348,7 +374,7 @@ final class ClientState: Sendable {
     let boot = time.bootNanoseconds
     let (knowledge, all) = published.with { ($0.knowledge, $0.entitlements) }
     let now = knowledge.clock.now(bootNanoseconds: boot)
-    let considered = all.filter { $0.membership.productID == productID }
+    let considered = all.filter { $0.productID == productID }
     let active = considered.filter { $0.isActive(at: now) }
     let longest = active.max { ($0.endsAt ?? .max) < ($1.endsAt ?? .max) }
     let confirmedAt = knowledge.listedAt[knowledge.ownership.identity.appUserID]
@@ -358,7 +384,7 @@ final class ClientState: Sendable {
       "access": JSON(!active.isEmpty),
       "answer": JSON(answer),
       "reason": JSON(reason),
-      "decided_by": JSON(longest?.membership.id),
+      "decided_by": JSON(longest?.id),
       "app_user_id": JSON(knowledge.ownership.identity.appUserID?.text),
       "considered": .array(considered.map { $0.document(at: now) }),
       "clock": [
@@ -367,6 +393,7 @@ final class ClientState: Sendable {
         "server_time": JSON(knowledge.clock.source == .server ? knowledge.clock.milliseconds : nil),
         "server_seen_ms_ago": JSON(knowledge.serverSeenAt.map { max(0, boot &- $0) / 1_000_000 }),
       ],
+      "storefront": knowledge.storefront?.document ?? .null,
       "offline": [
         "days": JSON(knowledge.setup?.offlineDays ?? 0),
         "mode": knowledge.setup?.isStrict ?? false ? "strict" : "lenient",
@@ -385,6 +412,20 @@ final class ClientState: Sendable {
     }
     guard isLoaded else { return ("unknown", "never_loaded") }
     return ("no", considered.contains(where: \.isVisible) ? "ended" : "no_source")
+  }
+}
+
+extension ClientState.Knowledge {
+  /// WhopCheckout: true in the US, false elsewhere. Without a store nothing else could sell, so the web may everywhere.
+  var supportsExternalPurchases: Bool {
+    guard let setup else { return false }
+    return !setup.hasStore || storefront?.storefront.country == "US"
+  }
+}
+
+extension ClientState.KnownStorefront {
+  fileprivate var document: JSON {
+    ["country_code": JSON(storefront.country), "source": JSON(source.rawValue)]
   }
 }
 

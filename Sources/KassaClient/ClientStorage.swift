@@ -30,6 +30,10 @@ final class ClientStorage: @unchecked Sendable {
     CREATE TABLE attempts (
       nonce TEXT PRIMARY KEY, scope TEXT NOT NULL, plan_id TEXT NOT NULL, device_id TEXT NOT NULL, app_user_id TEXT,
       started_at INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE receipts (
+      scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT NOT NULL, plan_id TEXT, product_id TEXT,
+      app_user_id TEXT, captured_at INTEGER NOT NULL, is_finished INTEGER NOT NULL, is_accepted INTEGER NOT NULL,
+      PRIMARY KEY (scope, store, id));
 
     CREATE TABLE answers (
       scope TEXT PRIMARY KEY, app_user_id TEXT, policy TEXT NOT NULL, listed_at INTEGER NOT NULL, list BLOB NOT NULL);
@@ -39,11 +43,15 @@ final class ClientStorage: @unchecked Sendable {
       BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
     CREATE TRIGGER membership_removed AFTER DELETE ON memberships
       BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
+    CREATE TRIGGER receipt_added AFTER INSERT ON receipts BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
+    CREATE TRIGGER receipt_changed AFTER UPDATE OF content, plan_id, product_id ON receipts
+      BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
+    CREATE TRIGGER receipt_removed AFTER DELETE ON receipts BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
     CREATE TRIGGER claim_added AFTER INSERT ON outbox BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
     CREATE TRIGGER claim_removed AFTER DELETE ON outbox BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
     """
 
-  private let database: Database
+  let database: Database
   private var dataVersion: Int64 = 0
 
   init(path: String) throws(DatabaseError) {
@@ -130,14 +138,15 @@ final class ClientStorage: @unchecked Sendable {
 
   struct Cache {
     var memberships: [String: Membership]
+    var receipts: [String: Receipt]
     var plans: String?
     var listedAt: [AppUserID?: Int64]
     var pendingClaims: [PendingClaim]
     var attempts: [PurchaseAttempt]
   }
 
-  func load(scope: String) throws(DatabaseError) -> Cache {
-    let scope: [DatabaseValue] = [.text(scope)]
+  func load(scope name: String) throws(DatabaseError) -> Cache {
+    let scope: [DatabaseValue] = [.text(name)]
     var memberships: [String: Membership] = [:], words = Words()
     let count = try database.run("SELECT count(*) FROM memberships WHERE scope = ?", scope) { $0.integer(0) }.first
     memberships.reserveCapacity(Int(clamping: count ?? 0))
@@ -167,7 +176,8 @@ final class ClientStorage: @unchecked Sendable {
         nonce: row.text(0), startedAt: row.integer(4))
     }
     return Cache(
-      memberships: memberships, plans: plans, listedAt: Dictionary(listings) { $1 }, pendingClaims: claims,
+      memberships: memberships, receipts: try receipts(scope: name), plans: plans,
+      listedAt: Dictionary(listings) { $1 }, pendingClaims: claims,
       attempts: attempts)
   }
 
@@ -234,7 +244,7 @@ final class ClientStorage: @unchecked Sendable {
     try database.transaction { () throws(DatabaseError) in try insert(answers, scope) }
   }
 
-  private func insert(_ answers: KeptAnswers, _ scope: String) throws(DatabaseError) {
+  func insert(_ answers: KeptAnswers, _ scope: String) throws(DatabaseError) {
     guard try readDataVersion() == dataVersion else { return }
     try database.run(
       "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",

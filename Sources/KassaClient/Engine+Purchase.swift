@@ -7,14 +7,51 @@ import KassaPlatform
 extension Engine {
   func purchase(planID: String, options: JSON) async throws(KassaError) -> JSON {
     let active = try configured()
-    try Self.check(planID: planID, options: options)
-    guard active.configuration.isEnabled else { return result("disabled", planID) }
+    do throws(JSONShapeError) { try checkIdentifier(planID, at: "plan_id", prefix: "plan_") } catch {
+      throw KassaError(.invalidArgument, error.description)
+    }
+    let options = try PurchaseOptions(options, webMethod: active.setup.webMethod)
+    guard active.configuration.isEnabled else {
+      return result("disabled", planID, method: options.method == .store ? "store" : nil)
+    }
     guard !isPurchasing else {
       throw KassaError(.purchaseInProgress, "another purchase has not ended: wait for it, or cancel it")
     }
     isPurchasing = true
-    defer { isPurchasing = false }
+    defer { endPurchase() }
+    switch try await method(options, active) {
+    case .store: return try await purchaseInStore(planID, options, active)
+    case .web: return try await purchaseOnTheWeb(planID, nil, active)
+    case .applePay: return try await purchaseOnTheWeb(planID, try applePay(planID, options, active), active)
+    }
+  }
 
+  /// WhopCheckout: the web where external purchases are supported, else the store.
+  private func method(
+    _ options: PurchaseOptions, _ active: Active
+  ) async throws(KassaError) -> PurchaseOptions.Method {
+    if let method = options.method { return method }
+    guard active.setup.store != nil else { return .web }
+    await lookUpStorefront()
+    if Task.isCancelled { throw KassaError(.cancelled, "the purchase was cancelled") }
+    return state.supportsExternalPurchases ? .web : .store
+  }
+
+  private func applePay(
+    _ planID: String, _ options: PurchaseOptions, _ active: Active
+  ) throws(KassaError) -> ApplePay {
+    guard active.setup.presenter.offersApplePay else {
+      throw KassaError(.unsupported, "Apple Pay needs a host that shows it: \"checkout\":{\"presenter\":\"host\"}")
+    }
+    guard let price = state.loadedPlans.first(where: { $0.id == planID })?.priceDue else {
+      throw KassaError(.planNotFound, "\"\(planID.quoted)\" is not among the plans, so there is no price to show")
+    }
+    return ApplePay(label: options.label, price: price)
+  }
+
+  private func purchaseOnTheWeb(
+    _ planID: String, _ applePay: ApplePay?, _ active: Active
+  ) async throws(KassaError) -> JSON {
     let attempt = PurchaseAttempt(
       planID: planID, identity: state.identity, nonce: random.uuid(), startedAt: state.now)
     // From here on the money can move; whatever happens, the next start must know of it.
@@ -23,7 +60,7 @@ extension Engine {
     }
     attempts[attempt.nonce] = attempt
     do throws(KassaError) {
-      return try await purchase(attempt, active)
+      return try await purchase(attempt, applePay, active)
     } catch {
       if error.code == .cancelled {
         watchForLateSuccess(attempt)
@@ -33,20 +70,11 @@ extension Engine {
     }
   }
 
-  private static func check(planID: String, options: JSON) throws(KassaError) {
-    do throws(JSONShapeError) {
-      try checkIdentifier(planID, at: "plan_id", prefix: "plan_")
-      let fields = try Fields(options, path: "options")
-      try fields.allowOnly(["method"])
-      try fields.oneOf(["whop"], "method", default: "whop")
-    } catch {
-      throw KassaError(.invalidArgument, error.description)
-    }
-  }
-
-  private func purchase(_ attempt: PurchaseAttempt, _ active: Active) async throws(KassaError) -> JSON {
+  private func purchase(
+    _ attempt: PurchaseAttempt, _ applePay: ApplePay?, _ active: Active
+  ) async throws(KassaError) -> JSON {
     var attempt = attempt
-    let checkout: Checkout
+    var checkout: Checkout
     let prepared: any PreparedCheckout
     do throws(KassaError) {
       prepared = try await active.setup.presenter.prepare()
@@ -56,6 +84,7 @@ extension Engine {
       forget(attempt)
       throw error
     }
+    checkout.applePay = applePay
     // The service's answer may just have set a clock right that was ahead; lists are limited by this time.
     attempt.startedAt = min(attempt.startedAt, state.now)
     attempts[attempt.nonce] = attempt
@@ -219,10 +248,11 @@ extension Engine {
   }
 
   private func result(
-    _ outcome: String, _ planID: String, receiptID: String? = nil, membership: JSON = .null
+    _ outcome: String, _ planID: String, method: String? = nil, receiptID: String? = nil, membership: JSON = .null
   ) -> JSON {
     [
-      "outcome": JSON(outcome), "plan_id": JSON(planID), "method": "whop", "receipt_id": JSON(receiptID),
+      "outcome": JSON(outcome), "plan_id": JSON(planID), "method": JSON(method ?? active?.setup.webMethod),
+      "receipt_id": JSON(receiptID),
       "membership": membership,
     ]
   }

@@ -33,6 +33,19 @@ actor Engine {
   /// Purchases that may still succeed.
   var attempts: [String: PurchaseAttempt] = [:]
   var isPurchasing = false
+  /// The store's sheet is open, and who was logged in when it was opened.
+  var isInStore = false
+  var purchaser: Identity?
+  /// What the store delivered meanwhile, and what the user wanted to buy there.
+  var waitingDeliveries: [StoreDelivery] = []
+  var waitingIntents: [StoreOrder] = []
+  /// By `StoreTransaction.key`: told of in this run; being finished; not on disk, since it refused them.
+  var toldTransactions: Set<String> = []
+  var finishing: Set<String> = []
+  var unsavedReceipts: Set<String> = []
+  var reportedUnverified: Set<String> = []
+  var scannedAt: Int64?
+  var submission: Task<Void, Never>?
   /// Logins whose own operation is still at the claim.
   var firstTries: Set<Int64> = []
   /// When the answer was asked for that a membership's row comes from, on the boot clock: an answer that was asked for
@@ -76,23 +89,41 @@ actor Engine {
     let isFirst = active == nil
     let isNewScope = active?.setup.scope != setup.scope
     if isNewScope { rowsAskedAt = [:] }
+    active?.setup.store?.close()
     active = Active(
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
     queue.setSandbox(setup.isSandbox)
     let facts = ClientState.SetupFacts(
-      isSandbox: setup.isSandbox, supportsExternalPurchases: setup.supportsExternalPurchases,
-      offlineDays: configuration.offlineDays, isStrict: configuration.isStrict, priceText: setup.priceText)
+      isSandbox: setup.isSandbox, hasStore: setup.store != nil, offlineDays: configuration.offlineDays,
+      isStrict: configuration.isStrict, priceText: setup.priceText)
     let policy = EntitlementPolicy(
       productIDs: setup.productIDs, offlineDays: configuration.offlineDays, isStrict: configuration.isStrict)
+    let storefront = Self.storefront(configuration)
+    openStore(setup)
     if isFirst, let early = earlyAnswers(setup.scope, policy) {
       restIsUnread = true
-      return state.publish(early) { ($0.setup, $0.policy) = (facts, policy) }
+      return state.publish(early) {
+        ($0.setup, $0.policy) = (facts, policy)
+        if setup.store != nil { $0.storefront = storefront }
+      }
     }
     take(readCache(setup.scope)) { knowledge in
       (knowledge.setup, knowledge.policy) = (facts, policy)
+      knowledge.storefront = setup.store == nil ? nil : knowledge.storefront ?? storefront
       knowledge.isInitialized = false
       if isNewScope { knowledge.forget() }
     }
+  }
+
+  /// Until the store says where the user buys: what the configuration says, or its locale.
+  private static func storefront(_ configuration: Configuration) -> ClientState.KnownStorefront? {
+    if let region = configuration.region.flatMap({ Storefront(country: $0) }) {
+      return ClientState.KnownStorefront(storefront: region, source: .region)
+    }
+    let locale = configuration.locale ?? ProcessEnvironment.locale
+    let region = locale.split { $0 == "-" || $0 == "_" }.dropFirst().compactMap { Storefront(country: String($0)) }
+      .first
+    return region.map { ClientState.KnownStorefront(storefront: $0, source: .locale) }
   }
 
   /// The answers that the last run left, if they still hold for whoever asks now.
@@ -120,9 +151,30 @@ actor Engine {
     attempts = Dictionary((cache?.attempts ?? []).map { ($0.nonce, $0) }) { $1 }
     state.change(.configure) { knowledge in
       prepare(&knowledge)
-      if let cache { knowledge.fill(from: cache, keepingNewer: storageFailed) }
+      if let cache { knowledge.fill(from: cache, unsaved: unsavedReceipts, keepingNewer: storageFailed) }
     }
+    mapReceipts()
     checkRenewals()
+  }
+
+  /// Where a mapping was changed, or a plan was not known when its transaction came.
+  private func mapReceipts() {
+    guard let active else { return }
+    var changed: [Receipt] = []
+    for receipt in state.knowledge.receipts.values {
+      let planID = active.setup.planMappings.first { $0.storeProductID == receipt.transaction.productID }?.planID
+      let isSame = planID == receipt.planID
+      let productID = planID.flatMap(state.productID(ofPlan:)) ?? (isSame ? receipt.productID : nil)
+      if !isSame || productID != receipt.productID { changed.append(receipt.mapped(to: planID, productID)) }
+    }
+    guard !changed.isEmpty else { return }
+    state.change(.refresh) { knowledge in
+      for receipt in changed { knowledge.receipts[receipt.transaction.key] = receipt }
+    }
+    let answers = answersToKeep
+    write { storage throws(DatabaseError) in
+      try storage.save(receipts: changed, answers: answers, scope: active.setup.scope)
+    }
   }
 
   /// What the network says to the configuration that was adopted. Offline, the cache stands.
@@ -134,6 +186,7 @@ actor Engine {
       readRest()
       startWatching()
       keepTime()
+      settleStore()
       try await refresh(.configure)
       settle()
     } catch {
@@ -188,13 +241,26 @@ actor Engine {
 
   func refreshPlans(_ cause: Change.Cause) async throws(KassaError) -> JSON {
     let active = try configured()
-    let plans = try await active.setup.backend.plans()
+    var plans = try await active.setup.backend.plans()
     guard isCurrent(active) else { throw replaced }
+    // The store's prices stand until it has been asked again.
+    let known = Dictionary(state.loadedPlans.map { ($0.id, $0.storeDisplayPrice) }) { $1 }
+    for index in plans.indices { plans[index].storeDisplayPrice = known[plans[index].id] ?? nil }
+    keep(plans, cause: cause, active)
+    mapReceipts()
+    if cause == .configure {
+      Task(executorPreference: loop) { await self.showStorePrices() }
+    } else {
+      await showStorePrices()
+    }
+    return ["plans": state.plans]
+  }
+
+  func keep(_ plans: [Plan], cause: Change.Cause, _ active: Active) {
     state.change(cause) { $0.plans = .loaded(plans) }
     write { storage throws(DatabaseError) in
       try storage.save(plans: StoredPlans.encode(plans), scope: active.setup.scope)
     }
-    return ["plans": state.plans]
   }
 
   func refreshMemberships(_ cause: Change.Cause) async throws(KassaError) {
@@ -254,7 +320,7 @@ actor Engine {
       .prefix(Constants.maximumVerifications)
     var rows: [Membership] = []
     for entitlement in omitted {
-      let id = entitlement.membership.id
+      let id = entitlement.id
       guard let word = try? await active.setup.backend.membership(id) else { continue }
       switch word {
       case .row(let row): rows.append(row)
@@ -322,25 +388,46 @@ actor Engine {
 
   func restorePurchases() async throws(KassaError) -> JSON {
     let active = try configured()
+    if let store = active.setup.store {
+      guard try await store.restore() else { return ["outcome": "cancelled", "restored": false] }
+      try await readStoreEntitlements(active)
+      await scanStore(always: true)
+    }
     try await refreshMemberships(.restore)
     try await claimPending()
     await checkAttempts(active)
-    return ["outcome": "completed", "restored": JSON(state.memberships.elements.isEmpty == false)]
+    return ["outcome": "completed", "restored": JSON(state.isAnythingActive)]
   }
 
   func simulate(_ action: JSON) async throws(KassaError) -> JSON {
     guard let simulate = try configured().setup.simulate else {
-      throw KassaError(.unsupported, "kassa_simulate needs the sandbox in this process: \"base_url\":\"embedded:\"")
+      throw KassaError(
+        .unsupported,
+        "kassa_simulate needs the sandbox in this process, \"base_url\":\"embedded:\", or a simulated store")
     }
     let result = try simulate(action)
     // When the sandbox's time was moved, the answers follow at once: first what ended, then what renewed.
-    if let now = result["now"]?.integer { state.correctClock(serverMilliseconds: now) }
+    if let now = result["now"]?.integer {
+      state.correctClock(serverMilliseconds: now)
+      active?.setup.store?.clockMoved()
+    }
     return result
   }
 
   // MARK: By itself
 
   /// Claims and purchases that are still open; nobody waits for them.
+  private func settleStore() {
+    guard active?.setup.store != nil else { return }
+    Task(executorPreference: loop) { await self.settleStoreNow() }
+  }
+
+  private func settleStoreNow() async {
+    await lookUpStorefront()
+    await scanStore(always: true)
+    scheduleSubmission()
+  }
+
   private func settle() {
     settling?.cancel()
     settling = Task(executorPreference: loop) { await self.settleOpen() }
@@ -370,6 +457,7 @@ actor Engine {
         try await refresh(.refresh)
         if !state.isInitialized { state.change(.refresh) { $0.isInitialized = true } }
         try await claimPending()
+        scheduleSubmission()
         return
       } catch {
         // Another configuration deserves tries of its own.
@@ -464,7 +552,7 @@ actor Engine {
   }
 
   /// What only this process knows is not for the next one.
-  private var answersToKeep: ClientStorage.KeptAnswers? { storageFailed ? nil : state.answersToKeep }
+  var answersToKeep: ClientStorage.KeptAnswers? { storageFailed ? nil : state.answersToKeep }
 
   /// Another process may have written.
   private func reloadIfChanged() {
@@ -473,7 +561,7 @@ actor Engine {
     let user = read { storage throws(DatabaseError) in try storage.appUserID() }
     for attempt in cache.attempts { attempts[attempt.nonce] = attempt }
     state.change(.anotherProcess) { knowledge in
-      knowledge.fill(from: cache, keepingNewer: storageFailed)
+      knowledge.fill(from: cache, unsaved: unsavedReceipts, keepingNewer: storageFailed)
       // What this process's host has just said counts, even before it is on disk.
       if let user, knowledge.unsavedIdentities == 0 { knowledge.ownership.identity.appUserID = user }
     }
@@ -518,7 +606,7 @@ actor Engine {
   // MARK: Diagnostics
 
   nonisolated func report(_ code: String, _ message: String, _ details: JSON) {
-    queue.put(.other(["type": "diagnostic", "code": JSON(code), "message": JSON(message), "details": details]))
+    queue.put(.diagnostic(code, message, details))
   }
 
   /// At most once for each configuration; what stands behind a colon only tells cases apart.
@@ -535,7 +623,10 @@ actor Engine {
     }
     watch?.stop()
     watch = nil
-    for task in [settling, retry, expiry, renewalCheck].compactMap(\.self) + lateLooks.values { task.cancel() }
+    active?.setup.store?.close()
+    for task in [settling, retry, expiry, renewalCheck, submission].compactMap(\.self) + lateLooks.values {
+      task.cancel()
+    }
     active = nil
   }
 }
@@ -543,13 +634,14 @@ actor Engine {
 extension ClientState.Knowledge {
   /// Another service or account: nothing that was known is about it.
   mutating func forget() {
-    (memberships, plans, listedAt) = ([:], nil, [:])
+    (memberships, receipts, plans, listedAt) = ([:], [:], nil, [:])
   }
 
   /// What the storage knows takes the place of what was known, apart from what this run learnt of the network and, if
   /// the disk refused it, could not write.
-  mutating func fill(from cache: ClientStorage.Cache, keepingNewer: Bool) {
-    let before = memberships
+  mutating func fill(from cache: ClientStorage.Cache, unsaved: Set<String>, keepingNewer: Bool) {
+    let (before, unsaved) = (memberships, receipts.filter { unsaved.contains($0.key) })
+    receipts = cache.receipts.merging(unsaved) { $1 }
     memberships = cache.memberships
     for (id, row) in before {
       let stored = memberships[id]

@@ -14,11 +14,18 @@ final class EventQueue: Sendable {
     case completed(operation: UInt64, JSON)
     case changed(what: Change.Subject, JSON)
     case request(id: UInt64, JSON)
+    /// A transaction that came by itself.
+    case transaction(JSON)
     case other(JSON)
+
+    static func diagnostic(_ code: String, _ message: String, _ details: JSON) -> Entry {
+      .other(["type": "diagnostic", "code": JSON(code), "message": JSON(message), "details": details])
+    }
 
     var document: JSON {
       switch self {
-      case .completed(_, let document), .changed(_, let document), .request(_, let document), .other(let document):
+      case .completed(_, let document), .changed(_, let document), .request(_, let document),
+        .transaction(let document), .other(let document):
         document
       }
     }
@@ -40,6 +47,8 @@ final class EventQueue: Sendable {
     var lastNumber: UInt64 = 0
     var readers = 0
     var queuedRequests = 0
+    /// Somebody has asked for events.
+    var hasListener = false
     var isClosed = false
     var isSignalled = false
 
@@ -113,8 +122,16 @@ final class EventQueue: Sendable {
       }
     }
     if case .request = entry { state.queuedRequests += 1 }
+    if case .transaction = entry, !state.hasListener { dropOldTransactions(&state) }
     state.entries.append(entry)
     return signal(&state)
+  }
+
+  /// Until somebody listens, the last few transactions are enough (Voidhash, purchases that complete later).
+  private func dropOldTransactions(_ state: inout State) {
+    func isTransaction(_ entry: Entry) -> Bool { if case .transaction = entry { true } else { false } }
+    let count = state.entries[state.first...].count(where: isTransaction)
+    if count >= Constants.transactionsKeptForListener { _ = state.remove(where: isTransaction) }
   }
 
   /// Makes the descriptor readable exactly while there is an entry. Returns whether it just became readable.
@@ -134,7 +151,10 @@ final class EventQueue: Sendable {
   // MARK: Taking out
 
   func next(timeoutMilliseconds: Int32) -> JSON? {
-    state.with { $0.readers += 1 }
+    state.with {
+      $0.readers += 1
+      $0.hasListener = true
+    }
     var taken: Entry?
     _ = loop.wait(timeoutMilliseconds: timeoutMilliseconds) {
       state.with { state in
@@ -158,7 +178,7 @@ final class EventQueue: Sendable {
     switch entry {
     case .completed(let operation, _): state.operations[operation] = nil
     case .request: state.queuedRequests -= 1
-    case .changed, .other: break
+    case .changed, .transaction, .other: break
     }
   }
 

@@ -6,6 +6,13 @@ struct HostPresenter: CheckoutPresenter {
   let requests: HostRequests
   let returnURL: String?
 
+  var offersApplePay: Bool { true }
+
+  func open(_ url: String) async throws(KassaError) {
+    let reply = try await requests.ask("checkout", "open", ["url": JSON(url)])
+    if let message = reply.hostError { throw KassaError(.checkoutFailed, message) }
+  }
+
   func prepare() async throws(KassaError) -> any PreparedCheckout {
     HostCheckout(requests: requests, returnURL: returnURL)
   }
@@ -21,13 +28,21 @@ private final class HostCheckout: PreparedCheckout {
   }
 
   func present(_ checkout: Checkout, of attempt: PurchaseAttempt) async throws(KassaError) -> CheckoutEnding {
-    let reply = try await requests.ask(
-      "checkout", "present",
-      [
-        "url": JSON(checkout.url), "plan_id": JSON(attempt.planID), "nonce": JSON(attempt.nonce),
-        "return_url": JSON(checkout.returnURL),
-      ])
-    if let message = reply.hostError { throw KassaError(.checkoutFailed, message) }
+    var parameters: [(String, JSON)] = [
+      ("url", JSON(checkout.url)), ("plan_id", JSON(attempt.planID)), ("nonce", JSON(attempt.nonce)),
+      ("return_url", JSON(checkout.returnURL)),
+    ]
+    if let applePay = checkout.applePay {
+      parameters += [
+        ("label", JSON(applePay.label)), ("amount", JSON(applePay.price.amountText)),
+        ("currency", JSON(applePay.price.currency)),
+      ]
+    }
+    let method = checkout.applePay == nil ? "present" : "apple_pay"
+    let reply = try await requests.ask("checkout", method, .object(parameters))
+    if let message = reply.hostError {
+      throw KassaError(reply["error"]?["code"]?.string == "unsupported" ? .unsupported : .checkoutFailed, message)
+    }
     switch reply["outcome"]?.string {
     case "returned": return .returned(url: reply["url"]?.string)
     case "cancelled": return .cancelled
@@ -35,7 +50,7 @@ private final class HostCheckout: PreparedCheckout {
     case let word:
       throw KassaError(
         .checkoutFailed,
-        "the host's reply to checkout/present has the outcome \"\((word ?? "").quoted)\"; "
+        "the host's reply to checkout/\(method) has the outcome \"\((word ?? "").quoted)\"; "
           + "it must be \"returned\", \"cancelled\" or \"failed\"")
     }
   }

@@ -8,24 +8,31 @@ public struct Setup {
   public var scope: String
   public var backend: any Backend
   public var presenter: any CheckoutPresenter
+  /// What the back end's own checkout is called as a purchase's method.
+  public var webMethod: String
+  /// What charges in-app; nil where nothing does.
+  public var store: (any Store)?
+  public var planMappings: [PlanMapping]
   public var productIDs: Set<String>?
   public var isSandbox: Bool
-  public var supportsExternalPurchases: Bool
   public var priceText: @Sendable (Decimal, String, Int?) -> String
   /// Does something to the sandbox in this process; nil with any other service.
   public var simulate: ((JSON) throws(KassaError) -> JSON)?
 
   public init(
-    scope: String, backend: any Backend, presenter: any CheckoutPresenter, productIDs: Set<String>?, isSandbox: Bool,
-    supportsExternalPurchases: Bool, priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
+    scope: String, backend: any Backend, presenter: any CheckoutPresenter, webMethod: String, store: (any Store)? = nil,
+    planMappings: [PlanMapping] = [], productIDs: Set<String>?, isSandbox: Bool,
+    priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
     simulate: ((JSON) throws(KassaError) -> JSON)?
   ) {
     self.scope = scope
     self.backend = backend
     self.presenter = presenter
+    self.webMethod = webMethod
+    self.store = store
+    self.planMappings = planMappings
     self.productIDs = productIDs
     self.isSandbox = isSandbox
-    self.supportsExternalPurchases = supportsExternalPurchases
     self.priceText = priceText
     self.simulate = simulate
   }
@@ -42,6 +49,8 @@ public struct Surroundings: Sendable {
   let state: ClientState
   public let log: Log
   let serverAnswered: @Sendable () -> Void
+  /// Tells the host something that failed nothing: code, message, details.
+  public let report: @Sendable (String, String, JSON) -> Void
 
   /// Access tokens from the host, for the seller's account.
   public func tokens(companyID: String) -> any AccessTokenSource {
@@ -51,6 +60,16 @@ public struct Surroundings: Sendable {
   /// The presenter that asks the host.
   public func hostPresenter(returnURL: String?) -> any CheckoutPresenter {
     HostPresenter(requests: requests, returnURL: returnURL)
+  }
+
+  /// Asks the host something about its store.
+  public func askStore(_ method: String, _ params: JSON) async throws(KassaError) -> JSON {
+    try await requests.ask("store", method, params)
+  }
+
+  /// Starts a task on the loop.
+  public var start: @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    { [loop] body in loop.start(body) }
   }
 
   /// The trusted time.

@@ -20,7 +20,7 @@ enum StoredPlans {
       "trial_period_days": JSON(plan.trialPeriodDays), "currency": JSON(plan.currency),
       "initial_price": JSON(plan.initialPrice.text), "renewal_price": JSON(plan.renewalPrice.text),
       "display_digits": JSON(plan.displayDigits), "visibility": JSON(plan.visibility),
-      "available": JSON(plan.isAvailable),
+      "available": JSON(plan.isAvailable), "store_display_price": JSON(plan.storeDisplayPrice),
     ]
   }
 
@@ -38,6 +38,7 @@ enum StoredPlans {
       renewalPrice: try row.required(Decimal(row.string("renewal_price")), "renewal_price"),
       displayDigits: try row.optionalInteger("display_digits").map { Int($0) },
       visibility: try row.string("visibility"),
-      isAvailable: try row.bool("available"))
+      isAvailable: try row.bool("available"),
+      storeDisplayPrice: try row.optionalString("store_display_price"))
   }
 }

@@ -27,6 +27,10 @@ public protocol Backend: AnyObject {
   /// What has become of a purchase attempt.
   func progress(of attempt: PurchaseAttempt) async throws(KassaError) -> PurchaseProgress
 
+  /// Gives the service a transaction of a store, with the plan that its product is mapped to. Doing it twice is the same
+  /// as once.
+  func submit(_ receipt: Receipt, of deviceID: String) async throws(KassaError) -> ReceiptWord
+
   /// What the address says to which a checkout sent the buyer back. Anybody can write such an address: a hint, no more.
   func reading(ofReturnURL url: String) -> CheckoutReturn
 }
@@ -45,6 +49,13 @@ public enum MembershipWord: Sendable {
   case row(Membership)
   /// Not found, or not to be seen with this credential: says nothing about access.
   case silence
+}
+
+public enum ReceiptWord: Sendable {
+  /// The service, and the membership that it made of it, if it has.
+  case accepted(Membership?)
+  /// It has no way to take receipts.
+  case notTaken
 }
 
 /// One try to buy one plan.
@@ -67,9 +78,23 @@ public struct Checkout: Sendable {
   public var url: String
   /// Where the page sends the buyer afterwards; nil where the service does not send them anywhere.
   public var returnURL: String?
+  /// Paid on the host's Apple Pay sheet instead of on the page.
+  public var applePay: ApplePay?
   public init(url: String, returnURL: String?) {
     self.url = url
     self.returnURL = returnURL
+  }
+}
+
+/// What an Apple Pay sheet has to say.
+public struct ApplePay: Sendable, Equatable {
+  /// The button's text: `plain`, `buy`, `subscribe` and so on, or any other.
+  public var label: String
+  /// What is charged now.
+  public var price: Money
+  public init(label: String, price: Money) {
+    self.label = label
+    self.price = price
   }
 }
 
@@ -106,6 +131,12 @@ public struct CheckoutReturn: Sendable, Equatable {
 public protocol CheckoutPresenter: Sendable {
   /// Gets ready to receive the buyer; nil where nothing comes back.
   func prepare() async throws(KassaError) -> any PreparedCheckout
+
+  /// Whether it may be asked for Apple Pay.
+  var offersApplePay: Bool { get }
+
+  /// Shows a page from which nothing comes back.
+  func open(_ url: String) async throws(KassaError)
 }
 
 /// One checkout that is about to be shown.

@@ -7,6 +7,10 @@ public struct Configuration: Sendable, Equatable {
   /// The whole `backend` object; the vendor named by its `kind` reads it.
   public var backend: JSON
   public var backendKind: String
+  /// The whole `store` object; the store named by its `kind` reads it.
+  public var store: JSON
+  public var storeKind: String
+  public var purchaseIntentsAreManual = false
   public var presenter: Presenter = .browser
   public var checkoutTimeoutSeconds: Int64 = Constants.checkoutTimeoutSeconds
   public var returnURL: String?
@@ -21,14 +25,18 @@ public struct Configuration: Sendable, Equatable {
   public init(_ document: JSON) throws(KassaError) {
     do throws(JSONShapeError) {
       let fields = try Fields(document)
-      try fields.allowOnly(["backend", "store", "checkout", "region", "locale", "offline", "enabled", "debug"])
+      try fields.allowOnly([
+        "backend", "store", "checkout", "region", "locale", "offline", "purchase_intents", "enabled", "debug",
+      ])
       let backend = try fields.object("backend")
       self.backend = backend.json
       backendKind = try backend.string("kind")
-      if let store = try fields.optionalObject("store") {
-        try store.allowOnly(["kind"])
-        try store.oneOf(["none"], "kind", default: "none")
-      }
+      let store = try fields.optionalObject("store")
+      self.store = store?.json ?? [:]
+      storeKind = try store?.oneOf(["none", "host", "simulated"], "kind", default: "none") ?? "none"
+      if storeKind == "none" { try store?.allowOnly(["kind"]) }
+      purchaseIntentsAreManual =
+        try fields.oneOf(["automatic", "manual"], "purchase_intents", default: "automatic") == "manual"
       if let checkout = try fields.optionalObject("checkout") { try readCheckout(checkout) }
       if let offline = try fields.optionalObject("offline") {
         try offline.allowOnly(["days", "mode"])

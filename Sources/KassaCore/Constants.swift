@@ -58,6 +58,13 @@ public enum Constants {
   /// Kassa: a renewal that is not known then is asked for so often.
   public static let lateRenewalCheckMilliseconds: Int64 = 3_600_000
 
+  // MARK: Stores
+
+  /// Voidhash [make and restore purchases]: a store is scanned at most so often.
+  public static let scanMilliseconds: Int64 = 60_000
+  /// Voidhash [make and restore purchases]: so many transactions are kept for the first listener.
+  public static let transactionsKeptForListener = 10
+
   // MARK: Identity and tokens
 
   /// Whop [plan metadata]: a value has at most 500 characters.

@@ -16,10 +16,16 @@ public struct EntitlementPolicy: Sendable, Equatable {
   }
 }
 
-/// What one membership grants to whoever asks now: the one rule behind every answer of the library.
+/// What one membership, or one store transaction, grants to whoever asks now: the one rule behind every answer of the
+/// library.
 ///
 /// An object, since lists of them are sorted and compared often.
 public final class Entitlement: Sendable {
+  public enum Source: Sendable {
+    case membership(Membership)
+    case receipt(Receipt)
+  }
+
   /// What decided.
   public enum Rule: String, Sendable {
     case status
@@ -30,9 +36,12 @@ public final class Entitlement: Sendable {
     case offlineLimit = "offline_limit"
     case notVisible = "not_visible"
     case productNotConfigured = "product_not_configured"
+    case consumable
+    case revoked
+    case upgraded
   }
 
-  public let membership: Membership
+  public let source: Source
   public let rule: Rule
   /// When it stops granting if nothing else is learnt; nil for never.
   public let endsAt: Int64?
@@ -44,7 +53,7 @@ public final class Entitlement: Sendable {
   public var isVisible: Bool { rule != .notVisible }
 
   public init(_ membership: Membership, ownership: Ownership, policy: EntitlementPolicy) {
-    self.membership = membership
+    source = .membership(membership)
     isClaimed = ownership.owner(of: membership) != nil
     let end = Self.end(of: membership)
     let obstacle = Self.obstacle(to: membership, ownership, policy)
@@ -56,13 +65,35 @@ public final class Entitlement: Sendable {
     rule = obstacle ?? (endsAtLimit ? .offlineLimit : end.rule)
   }
 
+  /// Store entitlements are this device's, whoever is logged in. The store signed them, so they need nobody to confirm
+  /// them, and they end when they say so.
+  public init(_ receipt: Receipt, policy: EntitlementPolicy) {
+    source = .receipt(receipt)
+    isClaimed = receipt.appUserID != nil
+    let transaction = receipt.transaction
+    let obstacle = Self.obstacle(to: receipt, policy)
+    counts = obstacle == nil
+    staleAt = nil
+    endsAt = [transaction.expiresAt, transaction.revocation?.at].compactMap(\.self).min()
+    rule = obstacle ?? (transaction.expiresAt == nil ? .lifetime : .fixedEnd)
+  }
+
+  // MARK: The rule
+
   /// Why it grants nothing, whatever the time.
   private static func obstacle(
     to membership: Membership, _ ownership: Ownership, _ policy: EntitlementPolicy
   ) -> Rule? {
     if !ownership.isVisible(membership) { return .notVisible }
-    if let products = policy.productIDs, !products.contains(membership.productID) { return .productNotConfigured }
+    if !policy.includes(membership.productID) { return .productNotConfigured }
     return membership.status.grants ? nil : .status
+  }
+
+  private static func obstacle(to receipt: Receipt, _ policy: EntitlementPolicy) -> Rule? {
+    if receipt.transaction.kind == .consumable { return .consumable }
+    if receipt.transaction.revocation != nil { return .revoked }
+    if receipt.transaction.isUpgraded { return .upgraded }
+    return policy.includes(receipt.grantedProductID) ? nil : .productNotConfigured
   }
 
   /// When a membership with a granting status ends by itself.
@@ -78,20 +109,83 @@ public final class Entitlement: Sendable {
   public func isActive(at now: Int64) -> Bool { counts && (endsAt.map { now < $0 } ?? true) }
   public func isStale(at now: Int64) -> Bool { counts && (staleAt.map { now >= $0 } ?? false) }
 
+  // MARK: The source
+
+  public var id: String {
+    switch source {
+    case .membership(let membership): membership.id
+    case .receipt(let receipt): receipt.transaction.id
+    }
+  }
+
+  public var productID: String {
+    switch source {
+    case .membership(let membership): membership.productID
+    case .receipt(let receipt): receipt.grantedProductID
+    }
+  }
+
+  public var membership: Membership? { if case .membership(let membership) = source { membership } else { nil } }
+
+  private var createdAt: Int64 {
+    switch source {
+    case .membership(let membership): membership.createdAt
+    case .receipt(let receipt): receipt.transaction.purchasedAt
+    }
+  }
+
+  /// The order of lists: the newest first, of equal age the greater id.
+  public func isNewer(than other: Entitlement) -> Bool {
+    createdAt == other.createdAt ? id > other.id : createdAt > other.createdAt
+  }
+
+  /// Whether nobody could tell them apart at the same time, but by when they were last confirmed.
+  public func says(theSameAs other: Entitlement) -> Bool {
+    guard isClaimed == other.isClaimed, rule == other.rule else { return false }
+    switch (source, other.source) {
+    case (.membership(let one), .membership(let another)): return one.says(theSameAs: another)
+    case (.receipt(let one), .receipt(let another)): return one.says(theSameAs: another)
+    case (.membership, .receipt), (.receipt, .membership): return false
+    }
+  }
+
   public func document(at now: Int64) -> JSON {
-    [
-      "source": "membership",
-      "id": JSON(membership.id),
-      "product_id": JSON(membership.productID),
-      "plan_id": JSON(membership.planID),
-      "status": JSON(membership.status.word),
-      "active": JSON(isActive(at: now)),
-      "ends_at": JSON(endsAt),
-      "rule": JSON(rule.rawValue),
-      "stale": JSON(isStale(at: now)),
-      "confirmed_at": JSON(membership.confirmedAt),
-      "from": membership.isFromNetwork ? "network" : "cache",
+    var own: [(String, JSON)]
+    switch source {
+    case .membership(let membership):
+      own = [
+        ("source", "membership"), ("id", JSON(membership.id)), ("product_id", JSON(membership.productID)),
+        ("plan_id", JSON(membership.planID)), ("status", JSON(membership.status.word)),
+        ("confirmed_at", JSON(membership.confirmedAt)), ("from", membership.isFromNetwork ? "network" : "cache"),
+      ]
+    case .receipt(let receipt):
+      own = [
+        ("source", "store"), ("id", JSON(receipt.transaction.id)), ("product_id", JSON(receipt.grantedProductID)),
+        ("plan_id", JSON(receipt.planID)), ("status", JSON(receipt.status(at: now))),
+        ("confirmed_at", JSON(receipt.transaction.signedAt ?? receipt.capturedAt)),
+        ("from", receipt.isFresh ? "store" : "cache"), ("transaction", receipt.transaction.document),
+      ]
+    }
+    own += [
+      ("active", JSON(isActive(at: now))), ("ends_at", JSON(endsAt)), ("rule", JSON(rule.rawValue)),
+      ("stale", JSON(isStale(at: now))),
     ]
+    return .object(own)
+  }
+}
+
+extension EntitlementPolicy {
+  fileprivate func includes(_ productID: String) -> Bool { productIDs?.contains(productID) ?? true }
+}
+
+extension Receipt {
+  /// What it grants: the product of its plan; where no plan is mapped to it, what the store calls it.
+  public var grantedProductID: String { productID ?? transaction.productID }
+
+  fileprivate func status(at now: Int64) -> String {
+    if transaction.revocation != nil { return "revoked" }
+    if transaction.isUpgraded { return "upgraded" }
+    return transaction.expiresAt.map { now >= $0 } ?? false ? "expired" : "active"
   }
 }
 

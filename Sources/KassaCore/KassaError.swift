@@ -14,6 +14,12 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   case purchaseInProgress = "purchase_in_progress"
   case paymentFailed = "payment_failed"
   case planNotFound = "plan_not_found"
+  case planNotMapped = "plan_not_mapped"
+  case productNotFound = "product_not_found"
+  case offerUnavailable = "offer_unavailable"
+  case transactionUnverified = "transaction_unverified"
+  case unsupportedStore = "unsupported_store"
+  case storeFailed = "store_failed"
   case checkoutFailed = "checkout_failed"
   // The network and the service
   case offline = "offline"

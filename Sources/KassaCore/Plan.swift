@@ -17,11 +17,13 @@ public struct Plan: Sendable, Equatable {
   public var displayDigits: Int?
   public var visibility: String
   public var isAvailable: Bool
+  /// The store's own text for the price of the mapped product.
+  public var storeDisplayPrice: String?
 
   public init(
     id: String, productID: String?, title: String?, summary: String?, type: PlanType, billingPeriodDays: Int?,
     trialPeriodDays: Int?, currency: String, initialPrice: Decimal, renewalPrice: Decimal, displayDigits: Int?,
-    visibility: String, isAvailable: Bool
+    visibility: String, isAvailable: Bool, storeDisplayPrice: String? = nil
   ) {
     self.id = id
     self.productID = productID
@@ -36,12 +38,20 @@ public struct Plan: Sendable, Equatable {
     self.displayDigits = displayDigits
     self.visibility = visibility
     self.isAvailable = isAvailable
+    self.storeDisplayPrice = storeDisplayPrice
   }
 
   public var renewalPeriod: RenewalPeriod? { billingPeriodDays.map(RenewalPeriod.init(days:)) }
 
   /// What the plan costs in the long run: the renewal price of a renewing plan, else the initial price.
   public var displayPrice: Decimal { type == .renewal ? renewalPrice : initialPrice }
+
+  /// What is charged at the purchase (Whop API, Variant: of a renewing plan the initial price comes on top of the first
+  /// renewal, which a trial puts off). Nil if the numbers do not fit.
+  public var priceDue: Money? {
+    let hasFirstRenewal = type == .renewal && (trialPeriodDays ?? 0) == 0
+    return (hasFirstRenewal ? initialPrice.adding(renewalPrice) : initialPrice).map { Money($0, currency) }
+  }
 }
 
 public enum PlanType: String, Sendable {
@@ -93,7 +103,7 @@ extension Plan {
       "initial_price_money": money(initialPrice),
       "renewal_price_money": money(renewalPrice),
       "whop_display_price": JSON(text(displayPrice, currency, displayDigits)),
-      "apple_display_price": .null,
+      "apple_display_price": JSON(storeDisplayPrice),
       "visibility": JSON(visibility),
       "available": JSON(isAvailable),
     ]

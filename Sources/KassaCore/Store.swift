@@ -35,8 +35,15 @@ public protocol Store: AnyObject {
   /// What the host says of its store (`kassa_notify`).
   func notify(_ event: JSON) throws(KassaError)
 
+  /// The clock was moved: what is due by now happens now.
+  func clockMoved()
+
   /// Ends listening.
   func close()
+}
+
+extension Store {
+  public func clockMoved() {}
 }
 
 public enum StoreMethod: String, Sendable, CaseIterable {

@@ -11,6 +11,9 @@ public struct SimulatedPresenter: CheckoutPresenter {
     self.card = card
   }
 
+  public var offersApplePay: Bool { false }
+  public func open(_ url: String) async throws(KassaError) {}
+
   public func prepare() async throws(KassaError) -> any PreparedCheckout {
     SimulatedCheckout(sandbox: sandbox, card: card)
   }

@@ -172,8 +172,12 @@ import Testing
       ("prod_1", [:], "plan_id must start with \"plan_\" (got \"prod_1\")"), ("", [:], "plan_id must start with"),
       ("plan_", [:], "plan_id must start with"), ("plan_\u{1F600}", [:], "plan_id must be at most 256"),
       (Rig.monthly, ["methd": "whop"], "options.methd is not a known key; did you mean \"method\"?"),
-      (Rig.monthly, ["method": "store"], "options.method must be one of \"whop\" (got \"store\")"),
+      (Rig.monthly, ["method": "shop"], "options.method must be one of \"whop\", \"store\""),
       (Rig.monthly, ["method": 5], "options.method must be a string (got a number)"),
+      (
+        Rig.monthly, ["offer": "all"], "options.offer must be \"automatic\", \"none\" or {\"id\":\"...\"} (got \"all\")"
+      ),
+      (Rig.monthly, ["quantity": 0], "options.quantity must be 1 to 10 (got 0)"),
     ] as [(String, JSON, String)])
   func badInput(plan: String, options: JSON, message: String) throws {
     let rig = try hosted()

@@ -25,6 +25,8 @@ final class Rig: Sendable {
     var presenter: JSON = ["presenter": "simulated"]
     var offline: JSON = ["days": 30]
     var isEnabled = true
+    var mappings: [(plan: String, product: String)] = []
+    var others: [(String, JSON)] = []
   }
   let wishes: Wishes
 
@@ -42,7 +44,18 @@ final class Rig: Sendable {
     if configure { _ = try result(of: client.configure(configuration)) }
   }
 
-  deinit { client.close() }
+  private let isClosed = Locked(false)
+
+  /// Ends the client before the test ends.
+  func close() {
+    let isOpen = isClosed.with { closed -> Bool in
+      defer { closed = true }
+      return !closed
+    }
+    if isOpen { client.close() }
+  }
+
+  deinit { close() }
 
   var configuration: JSON {
     var backend: [(String, JSON)] = [
@@ -50,10 +63,15 @@ final class Rig: Sendable {
       ("product_ids", .array(wishes.productIDs.map { JSON($0) })),
     ]
     if let catalogue = wishes.catalogue { backend.append(("catalogue", catalogue)) }
-    return [
-      "backend": .object(backend), "checkout": wishes.presenter, "offline": wishes.offline,
-      "enabled": JSON(wishes.isEnabled), "locale": "en-US",
-    ]
+    if !wishes.mappings.isEmpty {
+      let mappings = wishes.mappings.map { JSON.object([("whop_id", JSON($0.plan)), ("apple_id", JSON($0.product))]) }
+      backend.append(("plan_mappings", .array(mappings)))
+    }
+    return .object(
+      [
+        ("backend", .object(backend)), ("checkout", wishes.presenter), ("offline", wishes.offline),
+        ("enabled", JSON(wishes.isEnabled)), ("locale", "en-US"),
+      ] + wishes.others)
   }
 
   // MARK: Operations
@@ -158,16 +176,22 @@ final class Network: Sendable {
   private let change = Locked<(@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?>(nil)
   private let hold = Locked<(@Sendable (HTTPRequest) -> Bool)?>(nil)
   private let sandbox = Locked<Shared?>(nil)
+  private let loop = Locked<EventLoop?>(nil)
+  /// What charges in-app, if anything does.
+  let store: ScriptedStore?
 
   /// The sandbox is used on the loop only.
   private struct Shared: @unchecked Sendable { let sandbox: Sandbox }
 
-  init(time: ManualTime, seed: UInt64 = 1) {
+  init(time: ManualTime, seed: UInt64 = 1, store: ScriptedStore? = nil) {
     self.time = time
     self.seed = seed
+    self.store = store
   }
 
   func set(_ weather: Weather) { self.weather.with { $0 = weather } }
+  /// Runs something where the client does its work.
+  func onLoop(_ body: @escaping () -> Void) { loop.with { $0 }?.sync(body) }
   func hold(_ matches: (@Sendable (HTTPRequest) -> Bool)?) { hold.with { $0 = matches } }
   /// Changes what comes back.
   func rewrite(_ body: (@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse)?) { change.with { $0 = body } }
@@ -180,6 +204,7 @@ final class Network: Sendable {
 
   var assembly: Assembly {
     { [self] configuration, surroundings throws(KassaError) in
+      loop.with { $0 = surroundings.loop }
       let whop = try WhopConfiguration(configuration.backend)
       let sandbox = try service(whop)
       let transport = Cable(network: self, inner: EmbeddedTransport(sandbox, time: time))
@@ -193,8 +218,9 @@ final class Network: Sendable {
         ? SimulatedPresenter(sandbox, card: configuration.card)
         : surroundings.hostPresenter(returnURL: configuration.returnURL)
       return Setup(
-        scope: "whop", backend: backend, presenter: presenter, productIDs: whop.productIDs.map(Set.init),
-        isSandbox: true, supportsExternalPurchases: true,
+        scope: "whop", backend: backend, presenter: presenter, webMethod: "whop", store: store,
+        planMappings: whop.planMappings, productIDs: whop.productIDs.map(Set.init),
+        isSandbox: true,
         priceText: { amount, currency, _ in "\(amount.text) \(currency)" },
         simulate: { action throws(KassaError) in try sandbox.perform(action) })
     }

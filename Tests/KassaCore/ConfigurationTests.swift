@@ -85,7 +85,7 @@ import Testing
         #"checkout.presenter must be one of "browser", "host", "simulated" (got "web")"#
       ),
       ("checkout", ["card": "4242"], #"checkout.card needs "presenter":"simulated""#),
-      ("store", ["kind": "host"], #"store.kind must be one of "none" (got "host")"#),
+      ("store", ["kind": "hots"], #"store.kind must be one of "none", "host", "simulated" (got "hots")"#),
       ("region", "USA", #"region must be two letters such as "US" (got "USA")"#),
       ("region", "", #"region must be two letters such as "US" (got "")"#),
       ("region", "é", #"region must be two letters such as "US" (got "é")"#),

@@ -32,6 +32,9 @@ func duration(_ body: () async throws -> Void) async rethrows -> Double {
   return (ContinuousClock.now - start) / .milliseconds(1)
 }
 
+/// A sanitizer keeps freed memory for a while, so how much there is says nothing.
+let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
 /// Peak of the memory of this process, in bytes.
 func peakMemory() -> Int {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""

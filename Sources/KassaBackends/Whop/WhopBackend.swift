@@ -13,6 +13,7 @@ public final class WhopBackend: Backend {
   /// Off after the service refused the `metadata[...]` parameters; it documents none.
   private var sendsMetadataFilter = true
   private var mayReadPayments = true
+  private var takesReceipts: Bool
 
   /// - Parameters:
   ///   - serverTime: told of the time by the service's own clock, with each of its answers.
@@ -27,6 +28,7 @@ public final class WhopBackend: Backend {
     self.random = random
     self.now = now
     self.source = source
+    takesReceipts = configuration.baseURL != WhopConstants.baseURL
     api = WhopAPI(
       configuration, transport: transport, tokens: tokens, time: time, random: random, serverTime: serverTime)
   }
@@ -152,6 +154,34 @@ public final class WhopBackend: Backend {
     let answer = try await api.send(
       WhopAPI.Call(method: "PATCH", path: "/memberships/\(URLText.escape(membership.id))", body: body))
     return try row(answer).withReceipt(membership.receiptID)
+  }
+
+  /// Whop has no public route for a store's receipt. The sandbox has one, as a switch, and a seller's broker may offer the
+  /// same one: `POST /store_receipts`, documented in docs/store.md.
+  public func submit(_ receipt: Receipt, of deviceID: String) async throws(KassaError) -> ReceiptWord {
+    guard takesReceipts, let planID = receipt.planID else { return .notTaken }
+    let transaction = receipt.transaction
+    var metadata: [(String, JSON)] = [
+      (WhopConstants.Metadata.deviceID, JSON(deviceID)), (WhopConstants.Metadata.source, JSON(source)),
+    ]
+    if let user = receipt.appUserID { metadata.append((WhopConstants.Metadata.appUserID, JSON(user.text))) }
+    let body: JSON = [
+      "store": JSON(transaction.platform.rawValue), "transaction_id": JSON(transaction.id),
+      "original_transaction_id": JSON(transaction.originalID), "store_product_id": JSON(transaction.productID),
+      "plan_id": JSON(planID), "proof": JSON(transaction.proof), "metadata": .object(metadata),
+    ]
+    // The same version of a transaction makes the same request, however often it is sent.
+    let key = "kassa-\(transaction.platform.rawValue)-\(transaction.id)-\(transaction.signedAt ?? 0)"
+    do throws(KassaError) {
+      let answer = try await api.send(
+        WhopAPI.Call(method: "POST", path: "/store_receipts", body: body, idempotencyKey: key))
+      guard let membership = answer["membership"], !membership.isNull else { return .accepted(nil) }
+      return .accepted(try row(membership))
+    } catch {
+      guard error.code == .notFound else { throw error }
+      takesReceipts = false
+      return .notTaken
+    }
   }
 
   public func mayReadMemberships() async throws(KassaError) -> Bool {

@@ -10,6 +10,7 @@ public struct WhopConfiguration: Sendable {
   public var baseURL: String
   public var apiVersionDate: String
   public var productIDs: [String]?
+  public var planMappings: [PlanMapping]
   /// The sandbox's catalogue, or the path of a file with it; only with `embedded:`.
   public var catalogue: JSON?
 
@@ -29,7 +30,7 @@ public struct WhopConfiguration: Sendable {
       apiVersionDate = try Self.apiVersionDate(fields)
       productIDs = try Self.productIDs(fields)
       catalogue = fields.has("catalogue") ? fields.json["catalogue"] : nil
-      try Self.checkPlanMappings(fields)
+      planMappings = try Self.planMappings(fields)
     } catch {
       throw KassaError(.invalidConfiguration, error.description)
     }
@@ -107,13 +108,25 @@ public struct WhopConfiguration: Sendable {
   }
 
   /// Mappings count with a store only, but a wrong one is a mistake in any case.
-  private static func checkPlanMappings(_ fields: Fields) throws(JSONShapeError) {
-    for mapping in try fields.objects("plan_mappings") {
-      try mapping.allowOnly(["whop_id", "apple_id"])
-      _ = try mapping.identifier("whop_id", prefix: "plan_")
-      guard try !mapping.string("apple_id").isEmpty else {
-        throw JSONShapeError(path: mapping.place(of: "apple_id"), problem: "must not be empty")
+  private static func planMappings(_ fields: Fields) throws(JSONShapeError) -> [PlanMapping] {
+    var mappings: [PlanMapping] = []
+    for (index, fields) in try fields.objects("plan_mappings").enumerated() {
+      try fields.allowOnly(["whop_id", "apple_id"])
+      let mapping = PlanMapping(
+        planID: try fields.identifier("whop_id", prefix: "plan_"), storeProductID: try fields.string("apple_id"))
+      guard !mapping.storeProductID.isEmpty else {
+        throw JSONShapeError(path: fields.place(of: "apple_id"), problem: "must not be empty")
       }
+      // A purchase in the store has to say which plan it was.
+      if let other = mappings.first(where: {
+        $0.planID == mapping.planID || $0.storeProductID == mapping.storeProductID
+      }) {
+        throw JSONShapeError(
+          path: "backend.plan_mappings[\(index)]",
+          problem: "repeats \"\(other.planID)\" or \"\(other.storeProductID.quoted)\": each may be mapped once")
+      }
+      mappings.append(mapping)
     }
+    return mappings
   }
 }

@@ -42,7 +42,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   let signer: StoreSigner
   private let storage: LedgerStorage
   /// Shows sheets where the policy is `host`.
-  public weak var presenter: (any SheetPresenter)?
+  public var presenter: (any SheetPresenter)?
 
   private(set) var ledger: StoreLedger
   private(set) var shop: StoreShop
@@ -313,6 +313,8 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     throw KassaError(
       .unsupported, "a simulated store has no store of the host's to report from: use kassa_simulate")
   }
+
+  public func clockMoved() { try? refresh() }
 
   public func close() {
     listener = nil

@@ -1,7 +1,7 @@
 import KassaCore
 
 /// What a simulated store sells in one storefront, and how it behaves: an Xcode `.storekit` file, read.
-struct StoreCatalogue: Sendable, Equatable {
+package struct StoreCatalogue: Sendable, Equatable {
   var products: [StoreProduct] = []
   var settings = StoreSettings()
   var storefront: Storefront?

@@ -18,8 +18,7 @@ extension StoreKitFileReader {
     for (key, kind) in [("adHocOffers", StoreOffer.Kind.promotional), ("winbackOffers", .winBack)] {
       for fields in try fields.objects(key) {
         if let offer = try offer(fields, kind, id: fields.string("offerID")) {
-          try refuseRepeated(offer, in: offers, fields)
-          offers.append(offer)
+          try add(offer, to: &offers, at: fields)
         }
       }
     }
@@ -28,8 +27,7 @@ extension StoreKitFileReader {
       let id = try fields.string("referenceName")
       let terms = try codeTerms(fields)
       guard let offer = try offer(fields, .code, id: id) else { continue }
-      try refuseRepeated(offer, in: offers, fields)
-      offers.append(offer)
+      try add(offer, to: &offers, at: fields)
       codeTerms[productID, default: [:]][id] = terms
     }
     return offers
@@ -89,10 +87,17 @@ extension StoreKitFileReader {
       isStackable: try fields.optionalBool("isStackable") ?? false)
   }
 
-  private func refuseRepeated(
-    _ offer: StoreOffer, in offers: [StoreOffer], _ fields: Fields
+  /// Takes an offer in, unless its name is taken.
+  private func add(
+    _ offer: StoreOffer, to offers: inout [StoreOffer], at place: Fields
   ) throws(JSONShapeError) {
-    guard let id = offer.id, offers.contains(where: { $0.kind == offer.kind && $0.id == id }) else { return }
-    throw JSONShapeError(path: fields.path, problem: "has the name \(quoted(id)) of an earlier offer of its kind")
+    if let id = offer.id, offers.contains(where: { $0.kind == offer.kind && $0.id == id }) {
+      throw JSONShapeError(path: place.path, problem: "has the name \(quoted(id)) of an earlier offer of its kind")
+    }
+    guard offers.count < StoreKitFile.maximumOffers else {
+      throw JSONShapeError(
+        path: place.path, problem: "is one too many: at most \(StoreKitFile.maximumOffers) offers of a subscription")
+    }
+    offers.append(offer)
   }
 }

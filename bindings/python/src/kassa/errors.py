@@ -85,6 +85,10 @@ class PaymentError(PurchaseError):
     """The payment was declined; the message is the service's, `reason` the decline code (`payment_failed`)."""
 
 
+class StoreError(PurchaseError):
+    """The store could not do it, or its transactions cannot be checked (`store_failed`, `unsupported_store`)."""
+
+
 class NetworkError(KassaError):
     """No usable answer from the service.
 
@@ -119,6 +123,8 @@ FAMILIES: dict[str, type[KassaError]] = {
     "purchase_in_progress": PurchaseError,
     "plan_not_found": PurchaseError,
     "checkout_failed": PurchaseError,
+    "store_failed": StoreError,
+    "unsupported_store": StoreError,
     "payment_failed": PaymentError,
     "offline": NetworkError,
     "timed_out": NetworkError,

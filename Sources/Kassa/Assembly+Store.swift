@@ -1,0 +1,159 @@
+import KassaClient
+import KassaCore
+import KassaJSON
+import KassaPlatform
+import KassaReceipts
+import KassaSandbox
+import KassaStores
+
+/// The store that a configuration names; nil for none.
+func store(
+  _ configuration: Configuration, _ sandbox: Sandbox?, _ surroundings: Surroundings
+) throws(KassaError) -> (any Store)? {
+  let (host, simulated): (HostStoreConfiguration?, SimulatedStoreConfiguration?)
+  do throws(JSONShapeError) {
+    let fields = try Fields(configuration.store, path: "store")
+    host = configuration.storeKind == "host" ? try HostStoreConfiguration(fields) : nil
+    simulated = configuration.storeKind == "simulated" ? try SimulatedStoreConfiguration(fields) : nil
+  } catch {
+    throw KassaError(.invalidConfiguration, error.description)
+  }
+  if let host { return try hostStore(host, surroundings) }
+  return try simulated.map { configuration throws(KassaError) in
+    try simulatedStore(configuration, sandbox, surroundings)
+  }
+}
+
+// MARK: - The host's own
+
+private func hostStore(
+  _ configuration: HostStoreConfiguration, _ surroundings: Surroundings
+) throws(KassaError) -> HostStore {
+  let apple = try AppleData(configuration, now: surroundings.now)
+  return HostStore(
+    configuration,
+    ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
+    verify: { (text) throws(Refusal) in
+      try StoreTransaction(applePayload: apple.payload(of: text, .transaction), proof: text)
+    },
+    verifyAppTransaction: { (text) throws(Refusal) in try apple.payload(of: text, .appTransaction) })
+}
+
+/// What of Apple's signed data a host's store accepts.
+private struct AppleData {
+  private let configuration: HostStoreConfiguration
+  private let verifier: SignedDataVerifier
+  private let localVerifier: SignedDataVerifier
+  private static let local: Set<StoreTransaction.Environment> = [.xcode, .localTesting]
+
+  init(_ configuration: HostStoreConfiguration, now: @escaping @Sendable () -> Int64) throws(KassaError) {
+    self.configuration = configuration
+    var anchors = AppleRoots.anchors
+    for (index, root) in configuration.roots.enumerated() {
+      do throws(Refusal) { anchors.append(try TrustAnchor(der: root)) } catch {
+        throw KassaError(.invalidConfiguration, "store.roots[\(index)]: \(error.message)")
+      }
+    }
+    verifier = SignedDataVerifier(anchors: anchors, now: now)
+    localVerifier = SignedDataVerifier(anchors: [], now: now)
+  }
+
+  func payload(of text: String, _ kind: SignedDataExpectation.Kind) throws(Refusal) -> JSON {
+    func expectation(_ environments: Set<StoreTransaction.Environment>) -> SignedDataExpectation {
+      SignedDataExpectation(
+        kind, bundleID: configuration.bundleID, appAppleID: configuration.appAppleID, environments: environments)
+    }
+    do throws(Refusal) { return try verifier.verify(text, expectation(configuration.environments)) } catch {
+      // Xcode's data stands under no root. It counts only where the host asked for it.
+      let local = configuration.environments.intersection(Self.local)
+      guard !local.isEmpty, let payload = try? localVerifier.verify(text, expectation(local)) else { throw error }
+      return payload
+    }
+  }
+}
+
+// MARK: - The simulated one
+
+private func simulatedStore(
+  _ configuration: SimulatedStoreConfiguration, _ sandbox: Sandbox?, _ surroundings: Surroundings
+) throws(KassaError) -> SimulatedStore {
+  let inMemory = surroundings.storage == ClientOptions.inMemory
+  let store = try SimulatedStore(
+    configuration, file: try contents(of: configuration.storekitFile, "store.storekit_file"),
+    path: inMemory ? ClientOptions.inMemory : "\(surroundings.storage)/store.db",
+    ports: SimulatedStorePorts(
+      time: surroundings.time, random: surroundings.random,
+      // Store and service see the same time, also where the sandbox's was moved.
+      now: { [now = surroundings.now] in sandbox?.now ?? now() },
+      start: surroundings.start))
+  store.presenter = HostSheets(surroundings: surroundings)
+  for key in store.unsupportedKeys {
+    surroundings.report(
+      "storekit_key_unsupported", "the simulated store does not honour \"\(key.quoted)\" of the .storekit file",
+      ["key": JSON(key)])
+  }
+  return store
+}
+
+/// The host shows the simulated store's sheets (`"sheet":"host"`).
+private final class HostSheets: SheetPresenter {
+  private let surroundings: Surroundings
+  init(surroundings: Surroundings) { self.surroundings = surroundings }
+
+  func decide(_ sheet: StoreSheet) async throws(KassaError) -> SheetDecision {
+    let reply = try await surroundings.askStore("sheet", sheet.document)
+    guard let decision = reply["decision"]?.string.flatMap(SheetDecision.init) else {
+      let words = SheetDecision.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+      throw KassaError(
+        .storeFailed,
+        "the host's reply to store/sheet must be {\"decision\":...} with one of \(words) (got \(reply.text().quoted))",
+        reason: "invalid_reply")
+    }
+    return decision
+  }
+}
+
+/// What `kassa_simulate` reaches: the sandbox and the simulated store in this process, as far as they are there.
+func simulation(
+  _ sandbox: Sandbox?, _ store: SimulatedStore?, _ surroundings: Surroundings
+) -> ((JSON) throws(KassaError) -> JSON)? {
+  guard sandbox != nil || store != nil else { return nil }
+  return { (action) throws(KassaError) in
+    let (target, rest) = try addressee(of: action, sandbox, store)
+    if target == "sandbox", let sandbox { return try sandbox.perform(rest) }
+    guard let store else {
+      throw KassaError(.unsupported, "\"target\":\"store\" needs \"store\":{\"kind\":\"simulated\"}")
+    }
+    guard rest["action"]?.string == "advance" else { return try store.simulate(rest) }
+    return ["now": JSON(surroundings.now().adding(try duration(rest)))]
+  }
+}
+
+/// Whom an action is for: who its `target` names, else the sandbox, else the store.
+private func addressee(
+  of action: JSON, _ sandbox: Sandbox?, _ store: SimulatedStore?
+) throws(KassaError) -> (target: String, action: JSON) {
+  let standard = sandbox == nil ? "store" : "sandbox"
+  guard action["target"] != nil else { return (standard, action) }
+  do throws(JSONShapeError) {
+    let target = try Fields(action).oneOf(["sandbox", "store"], "target", default: standard)
+    guard target == "store" || sandbox != nil else {
+      throw JSONShapeError(path: "target", problem: "\"sandbox\" needs \"base_url\":\"embedded:\"")
+    }
+    return (target, .object(action.members.filter { $0.0 != "target" }))
+  } catch {
+    throw KassaError(.invalidArgument, error.description)
+  }
+}
+
+/// Where there is no sandbox whose clock could be moved, the client's own is.
+private func duration(_ action: JSON) throws(KassaError) -> Int64 {
+  do throws(JSONShapeError) {
+    let fields = try Fields(action)
+    try fields.allowOnly(["action", "ms", "days"])
+    let days = try fields.integer("days", in: 0...3_650, default: 0)
+    return days * Constants.millisecondsPerDay + (try fields.integer("ms", in: 0...Int64(1 << 50), default: 0))
+  } catch {
+    throw KassaError(.invalidArgument, error.description)
+  }
+}

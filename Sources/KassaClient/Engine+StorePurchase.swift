@@ -1,0 +1,149 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// Buying in the store, and what only a store can be asked for.
+extension Engine {
+  func purchaseInStore(_ planID: String, _ options: PurchaseOptions, _ active: Active) async throws(KassaError) -> JSON
+  {
+    guard let store = active.setup.store else {
+      throw KassaError(
+        .unsupported,
+        "a purchase in the store needs one: configure \"store\", or use \"method\":\"\(active.setup.webMethod)\"")
+    }
+    guard let mapping = active.setup.planMappings.first(where: { $0.planID == planID }) else {
+      throw KassaError(
+        .planNotMapped,
+        "plan_mappings names no store product for \"\(planID.quoted)\", so the store cannot sell it; add it, or use "
+          + "\"method\":\"\(active.setup.webMethod)\" where that is allowed")
+    }
+    guard let product = try await store.products([mapping.storeProductID]).first else {
+      throw KassaError(
+        .productNotFound,
+        "the store does not sell \"\(mapping.storeProductID.quoted)\", to which \"\(planID)\" is mapped")
+    }
+    guard options.quantity == 1 || product.kind == .consumable else {
+      throw KassaError(.invalidArgument, "options.quantity must be 1: \"\(product.id.quoted)\" is no consumable")
+    }
+    // Where nothing can be written, nothing is charged.
+    try writeDurably("the purchase") { storage throws(DatabaseError) in try storage.save(time: state.now) }
+    let order = StoreOrder(
+      productID: product.id, quantity: options.quantity, offer: options.offer, appAccountToken: random.uuid(),
+      simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
+    var receipt: Receipt?
+    let outcome: StoreOutcome
+    do throws(KassaError) {
+      outcome = try await buy(order, active) { receipt = await self.deliver($0, from: .purchase) }
+    } catch {
+      // The sheet was closed by the host. What is charged all the same comes as an update.
+      guard error.code == .cancelled, self.active != nil else { throw error }
+      return result(of: "cancelled", planID)
+    }
+    switch outcome {
+    case .pending: return result(of: "pending", planID)
+    case .cancelled: return result(of: "cancelled", planID)
+    case .purchased(.unverified(_, _, let reason, let message)):
+      throw KassaError(.transactionUnverified, "the store's transaction cannot be verified: \(message)", reason: reason)
+    case .purchased(.verified(let transaction)):
+      return result(of: "purchased", planID, transaction, receipt)
+    }
+  }
+
+  /// Shows the sheet. Meanwhile no update is told of: one may be about this very purchase.
+  func buy(
+    _ order: StoreOrder, _ active: Active, _ take: (StoreDelivery) async -> Void
+  ) async throws(KassaError) -> StoreOutcome {
+    guard let store = active.setup.store else { throw KassaError(.unsupported, "there is no store") }
+    isInStore = true
+    purchaser = state.identity
+    let ending = await settled { () async throws(KassaError) in try await store.purchase(order) }
+    if case .success(.purchased(let delivery)) = ending { await take(delivery) }
+    isInStore = false
+    purchaser = nil
+    await deliverWaiting()
+    return try ending.get()
+  }
+
+  private func settled<Value>(_ body: () async throws(KassaError) -> Value) async -> Result<Value, KassaError> {
+    do throws(KassaError) { return .success(try await body()) } catch { return .failure(error) }
+  }
+
+  private func result(
+    of outcome: String, _ planID: String, _ transaction: StoreTransaction? = nil, _ receipt: Receipt? = nil
+  ) -> JSON {
+    [
+      "outcome": JSON(outcome), "plan_id": JSON(planID), "method": "store", "receipt_id": JSON(transaction?.id),
+      "membership": .null, "transaction": receipt.map(document(of:)) ?? .null,
+    ]
+  }
+
+  // MARK: Sheets and questions
+
+  func storeCall(_ method: String, _ params: JSON) async throws(KassaError) -> JSON {
+    let active = try configured()
+    guard let method = StoreMethod(rawValue: method) else {
+      let words = StoreMethod.allCases.map(\.rawValue)
+      let hint = nearest(to: method, in: words).map { "; did you mean \"\($0)\"?" } ?? ""
+      throw KassaError(.invalidArgument, "there is no store method \"\(method.quoted)\"\(hint)")
+    }
+    guard let store = active.setup.store else {
+      guard method == .manageSubscriptions else {
+        throw KassaError(.unsupported, "\"\(method.rawValue)\" needs a store: configure \"store\"")
+      }
+      return try await manageOnTheWeb(params, active)
+    }
+    switch method {
+    case .storefront:
+      let storefront = try await store.storefront()
+      if let storefront { note(storefront) }
+      return ["storefront": storefront?.document ?? .null]
+    case .entitlements:
+      let deliveries = try await store.entitlements()
+      var documents: [JSON] = []
+      for delivery in deliveries {
+        if let receipt = await deliver(delivery, from: .store) { documents.append(document(of: receipt)) }
+      }
+      return ["transactions": .array(documents)]
+    case .manageSubscriptions:
+      let answer = try await store.call(method, params)
+      // The user may have changed anything there.
+      await scanStore(always: true)
+      try? await readStoreEntitlements(active)
+      try? await refreshMemberships(.refresh)
+      return answer
+    default: return try await store.call(method, params)
+    }
+  }
+
+  /// Opens the page on which the newest active membership, or the named one, is managed.
+  private func manageOnTheWeb(_ params: JSON, _ active: Active) async throws(KassaError) -> JSON {
+    let id = params["membership_id"]?.string
+    let memberships = state.memberships.elements.filter { id == nil || $0["id"]?.string == id }
+    guard let url = memberships.compactMap({ $0["manage_url"]?.string }).first else {
+      throw KassaError(
+        .notFound,
+        id.map { "no active membership \"\($0.quoted)\" has a manage_url" } ?? "no active membership has a manage_url")
+    }
+    try await active.setup.presenter.open(url)
+    try? await refreshMemberships(.refresh)
+    return ["url": JSON(url)]
+  }
+
+  /// What the host says of its store, or of itself. False for what is not understood.
+  func notify(_ event: JSON) -> Bool {
+    guard let active else { return false }
+    if event["type"]?.string == "foreground" {
+      Task(executorPreference: loop) { await self.scanStore() }
+      return true
+    }
+    guard let store = active.setup.store else {
+      report("notification_refused", "kassa_notify needs a store: configure \"store\"", [:])
+      return false
+    }
+    do throws(KassaError) { try store.notify(event) } catch {
+      report("notification_refused", error.message, [:])
+      return false
+    }
+    return true
+  }
+}

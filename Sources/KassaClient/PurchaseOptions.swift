@@ -1,0 +1,62 @@
+import KassaCore
+import KassaJSON
+
+/// The options of `kassa_purchase`, checked.
+struct PurchaseOptions: Equatable {
+  enum Method: Equatable {
+    /// The back end's own checkout.
+    case web
+    case store
+    case applePay
+  }
+
+  /// nil: web where external purchases are supported, else the store.
+  var method: Method?
+  var offer = StoreOrder.Offer.automatic
+  var quantity = 1
+  var simulatesAskToBuy = false
+  var confirmIn: JSON?
+  /// What an Apple Pay button says.
+  var label = "plain"
+
+  /// Other names that people know a purchase in the store by.
+  private static let storeWords = ["store", "storekit", "storeKit", "apple"]
+
+  init(_ document: JSON, webMethod: String) throws(KassaError) {
+    do throws(JSONShapeError) {
+      let fields = try Fields(document, path: "options")
+      try fields.allowOnly(["method", "offer", "quantity", "simulate_ask_to_buy", "confirm_in", "label"])
+      method = try Self.method(fields, webMethod)
+      offer = try Self.offer(fields)
+      quantity = Int(try fields.integer("quantity", in: 1...10, default: 1))
+      simulatesAskToBuy = try fields.optionalBool("simulate_ask_to_buy") ?? false
+      confirmIn = fields.has("confirm_in") ? fields.json["confirm_in"] : nil
+      label = try fields.optionalString("label") ?? "plain"
+    } catch {
+      throw KassaError(.invalidArgument, error.description)
+    }
+  }
+
+  private static func method(_ fields: Fields, _ webMethod: String) throws(JSONShapeError) -> Method? {
+    guard fields.has("method") else { return nil }
+    let word = try fields.oneOf([webMethod] + storeWords + ["apple_pay"], "method", default: webMethod)
+    if word == webMethod { return .web }
+    return word == "apple_pay" ? .applePay : .store
+  }
+
+  /// `"automatic"`, `"none"`, or an offer's id, alone or in one of the documents that list offers.
+  private static func offer(_ fields: Fields) throws(JSONShapeError) -> StoreOrder.Offer {
+    guard fields.has("offer") else { return .automatic }
+    if let object = fields.json["offer"], object.isObject {
+      return try .id(Fields(object, path: fields.place(of: "offer")).string("id"))
+    }
+    switch try fields.string("offer") {
+    case "automatic": return .automatic
+    case "none": return .none
+    case let word:
+      throw JSONShapeError(
+        path: fields.place(of: "offer"),
+        problem: "must be \"automatic\", \"none\" or {\"id\":\"...\"} (got \"\(word.quoted)\")")
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import KassaCore
+import KassaJSON
+
+/// The `store` object of a configuration whose `kind` is `host`.
+public struct HostStoreConfiguration: Sendable {
+  /// Which company charges. It is said here, before anything is sold, because a purchase in a store whose
+  /// transactions nobody can check would be paid and never granted.
+  public enum Platform: Sendable, Equatable {
+    case known(StoreTransaction.Platform)
+    /// Nothing is bought there: a purchase ends with `unsupported_store` before the host is asked.
+    case other(String)
+
+    var word: String {
+      switch self {
+      case .known(let platform): platform.rawValue
+      case .other(let word): word
+      }
+    }
+  }
+
+  public var platform: Platform
+  /// Apple's bundle id or Android's package name: transactions of other apps are refused.
+  public var bundleID: String?
+  /// Apple's number of the app, which its production data carries.
+  public var appAppleID: Int64?
+  /// Whose transactions count.
+  public var environments: Set<StoreTransaction.Environment>
+  /// Root certificates (DER) that are trusted beside Apple's: those of Xcode and of tests.
+  public var roots: [[UInt8]]
+  /// With it, purchases of Google Play are checked by their signature; without, the host says that it checked them.
+  public var googleKey: GooglePublicKey?
+
+  public static let keys = [
+    "kind", "platform", "bundle_id", "app_apple_id", "environments", "roots", "google_public_key",
+  ]
+
+  public init(_ fields: Fields) throws(JSONShapeError) {
+    try fields.allowOnly(Self.keys)
+    platform = try Self.platform(fields)
+    bundleID = try fields.optionalName("bundle_id")
+    appAppleID = try fields.optionalNumber("app_apple_id", in: 1...Int64.max)
+    environments = try Self.environments(fields)
+    roots = try Self.roots(fields)
+    googleKey = try Self.googleKey(fields)
+    switch platform {
+    case .known(.apple):
+      // Without it, what another app of the same person bought would count here.
+      guard bundleID != nil else { throw JSONShapeError(path: fields.place(of: "bundle_id"), problem: "is missing") }
+      try fields.refuse(["google_public_key"], unless: .google)
+    case .known(.google):
+      try fields.refuse(["app_apple_id", "roots"], unless: .apple)
+      guard googleKey == nil || bundleID != nil else {
+        throw JSONShapeError(
+          path: fields.place(of: "bundle_id"), problem: "is missing: a signed purchase is held against the package name"
+        )
+      }
+    case .other:
+      break
+    }
+  }
+
+  private static func platform(_ fields: Fields) throws(JSONShapeError) -> Platform {
+    let word = try fields.name("platform")
+    if let platform = StoreTransaction.Platform(rawValue: word) { return .known(platform) }
+    // A misspelt word would otherwise show only when somebody wants to pay.
+    if let meant = nearest(to: word.lowercased(), in: StoreTransaction.Platform.allCases.map(\.rawValue)) {
+      throw JSONShapeError(
+        path: fields.place(of: "platform"), problem: "is \"\(word.quoted)\"; did you mean \"\(meant)\"?")
+    }
+    return .other(word)
+  }
+
+  private static func environments(_ fields: Fields) throws(JSONShapeError) -> Set<StoreTransaction.Environment> {
+    guard let words = try fields.strings("environments") else { return [.production] }
+    guard !words.isEmpty else {
+      throw JSONShapeError(path: fields.place(of: "environments"), problem: "must name at least one environment")
+    }
+    var environments: Set<StoreTransaction.Environment> = []
+    for (index, word) in words.enumerated() {
+      guard let environment = StoreTransaction.Environment(rawValue: word) else {
+        let list = StoreTransaction.Environment.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        throw JSONShapeError(
+          path: "\(fields.place(of: "environments"))[\(index)]",
+          problem: "must be one of \(list) (got \"\(word.quoted)\")")
+      }
+      environments.insert(environment)
+    }
+    return environments
+  }
+
+  private static func roots(_ fields: Fields) throws(JSONShapeError) -> [[UInt8]] {
+    guard let texts = try fields.strings("roots") else { return [] }
+    guard texts.count <= 16 else {
+      throw JSONShapeError(
+        path: fields.place(of: "roots"), problem: "must have at most 16 elements (got \(texts.count))")
+    }
+    var roots: [[UInt8]] = []
+    for (index, text) in texts.enumerated() {
+      guard let der = StandardBase64.decode(text), !der.isEmpty else {
+        throw JSONShapeError(
+          path: "\(fields.place(of: "roots"))[\(index)]", problem: "must be a certificate (DER) in base64 with padding")
+      }
+      roots.append(der)
+    }
+    return roots
+  }
+
+  private static func googleKey(_ fields: Fields) throws(JSONShapeError) -> GooglePublicKey? {
+    guard let text = try fields.optionalText("google_public_key") else { return nil }
+    guard let key = GooglePublicKey(base64: text) else {
+      throw JSONShapeError(
+        path: fields.place(of: "google_public_key"),
+        problem: "must be the app's RSA public key in base64 as the Play Console shows it (Monetization setup)")
+    }
+    return key
+  }
+}
+
+extension Fields {
+  /// Keys that mean something on the other platform only.
+  fileprivate func refuse(_ keys: [String], unless platform: StoreTransaction.Platform) throws(JSONShapeError) {
+    for key in keys where has(key) {
+      throw JSONShapeError(path: place(of: key), problem: "needs \"platform\":\"\(platform.rawValue)\"")
+    }
+  }
+}
