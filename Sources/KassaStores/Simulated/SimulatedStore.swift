@@ -144,7 +144,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   // MARK: Changing the ledger
 
   /// Lets happen what is due, then does one thing, and makes both durable together. What it changed is told to the
-  /// listener, apart from `silent` transactions.
+  /// listener, apart from the `silent` transaction, which is the caller's answer.
   func change<Value>(
     silent: (Value) -> String? = { _ in nil },
     _ act: (inout StoreLedger, StoreShop) throws(StoreRefusal) -> (value: Value, events: [LedgerEvent])
@@ -174,8 +174,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
       tell(news.changed)
       throw error.kassaError
     }
-    let own = silent(result)
-    tell(news.changed.filter { $0 != own })
+    tell(news.changed, except: silent(result))
     return result
   }
 
@@ -247,14 +246,14 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     }
   }
 
-  private func tell(_ changed: [String]) {
+  private func tell(_ changed: [String], except silent: String? = nil) {
     let others = unheard
     unheard = []
     var told: Set<String> = []
     for id in others + changed where told.insert(id).inserted {
       let delivery = delivery(of: id)
       if case .verified(let transaction) = delivery { ports.onTransaction?(transaction) }
-      listener?(.updated(delivery))
+      if id != silent { listener?(.updated(delivery)) }
     }
     schedule()
   }
