@@ -61,7 +61,7 @@ def test_there_is_a_schema_for_the_params_and_the_reply_of_every_request() -> No
     assert set(schemas.schemas()["store_params"]["$defs"]) == METHODS
     assert set(schemas.schemas()["store_reply"]["$defs"]) == METHODS | {"error", "country", "status", "message"}
     assert set(schemas.schemas()["store_result"]["$defs"]) == CALLS
-    assert METHODS <= set(schemas.schemas()["request"]["properties"]["method"]["examples"])
+    assert set(schemas.schemas()["request"]["properties"]["method"]["examples"]) >= METHODS
 
 
 def test_every_request_and_method_is_documented() -> None:
