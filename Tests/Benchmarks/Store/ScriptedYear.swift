@@ -20,6 +20,8 @@ struct ScriptedYear {
 
   private let clock = ScriptClock()
   private let store: SimulatedStore
+  /// Counted where it is wanted, for counting reads the log.
+  private(set) var work: YearWork?
   private let products: (basic: String, pro: String)
 
   init(_ file: [UInt8], path: String, seed: UInt64) throws {
@@ -47,7 +49,8 @@ struct ScriptedYear {
   }
 
   /// Runs it, and gives its event log.
-  func run() async throws -> [String] {
+  mutating func run(counting: Bool = false) async throws -> [String] {
+    work = counting ? YearWork() : nil
     try await buy(products.basic)
     for month in 1...11 {
       switch month {
@@ -71,53 +74,68 @@ struct ScriptedYear {
     return try store.eventLog()
   }
 
-  private func act(_ action: JSON) throws { try store.simulate(action) }
+  private mutating func count() throws {
+    if work != nil { try work?.count(store.eventLog()) }
+  }
 
-  private func buy(_ id: String) async throws {
+  private mutating func act(_ action: JSON) throws {
+    try store.simulate(action)
+    try count()
+  }
+
+  private mutating func buy(_ id: String) async throws {
     guard case .purchased(.verified) = try await store.purchase(StoreOrder(productID: id)) else {
       throw KassaError(.storeFailed, "\(id) was not sold")
     }
+    try count()
     try await finishAll()
   }
 
-  private func wait(days: Int64) async throws {
+  private mutating func wait(days: Int64) async throws {
     clock.advance(days: days)
     try store.refresh()
+    try count()
     try await finishAll()
   }
 
-  private func finishAll() async throws {
-    for case .verified(let transaction) in try await store.unfinished() { try await store.finish(transaction) }
+  private mutating func finishAll() async throws {
+    for case .verified(let transaction) in try await store.unfinished() {
+      try await store.finish(transaction)
+      try count()
+    }
   }
 }
 
-/// What a year costs at least: its events are signed, and written in so many transactions.
+/// What a year costs at least, counted while one runs.
 struct YearWork {
-  var commits = 0
-  var signatures = 0
+  /// The calls that left something in the log: what one call changes is written in one transaction.
+  private(set) var commits = 0
+  /// The transactions that were made or changed.
+  private(set) var signatures = 0
+  private var seen = 0
 
-  init(_ log: [String]) throws {
-    // What happens at one moment and in one call is written together: a change of the old transaction with the new one,
-    // and what a changed switch sets free with the change.
-    let together = ["upgraded", "recovered"]
-    let signed = ["purchased", "renewed", "recovered", "upgraded", "refunded"]
-    for line in log {
-      let kind = try JSON.parse(line)["event"]?.string ?? ""
-      if !together.contains(kind) { commits += 1 }
-      if signed.contains(kind) { signatures += 1 }
+  mutating func count(_ log: [String]) throws {
+    if log.count > seen { commits += 1 }
+    for line in log.dropFirst(seen) where Self.signed.contains(try JSON.parse(line)["event"]?.string ?? "") {
+      signatures += 1
     }
+    seen = log.count
   }
+
+  private static let signed = ["purchased", "renewed", "recovered", "upgraded", "refunded"]
 }
 
 /// Times years in files against as many bare commits and signatures, in turn.
 func compareYears(_ file: [UInt8], folder: String, rounds: Int) async throws -> (Comparison, YearWork) {
-  let work = try YearWork(await ScriptedYear(file, path: ":memory:", seed: 1).run())
+  var counted = try ScriptedYear(file, path: ":memory:", seed: 1)
+  _ = try await counted.run(counting: true)
+  let work = counted.work ?? YearWork()
   guard let bare = BareWork(path: "\(folder)/bare.db") else {
     throw KassaError(.storage, "no database can be made in \(folder)")
   }
   var times: [(Double, Double)] = []
   for round in 0...rounds {
-    let year = try ScriptedYear(file, path: "\(folder)/year\(round).db", seed: UInt64(round))
+    var year = try ScriptedYear(file, path: "\(folder)/year\(round).db", seed: UInt64(round))
     let start = now()
     _ = try await year.run()
     let middle = now()
@@ -136,7 +154,8 @@ func repeatYears(_ count: Int, _ file: [UInt8]) async throws -> (different: Int,
   for _ in 0..<count {
     // FNV-1a
     last = 0xCBF2_9CE4_8422_2325
-    for byte in try await ScriptedYear(file, path: ":memory:", seed: 1).run().joined(separator: "\n").utf8 {
+    var year = try ScriptedYear(file, path: ":memory:", seed: 1)
+    for byte in try await year.run().joined(separator: "\n").utf8 {
       last = (last ^ UInt64(byte)) &* 0x100_0000_01B3
     }
     hashes.insert(last)
