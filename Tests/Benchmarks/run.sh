@@ -22,6 +22,8 @@ $python $here/prepare.py build/kassa-sandbox "$work/data"
 # The largest of the published files, or our own where they are absent.
 storekit=../shared/data/storekit/41-RevenueCat-purchases-ios.storekit
 [ -e "$storekit" ] || storekit=Tests/KassaStores/Fixtures/everything.storekit
+year=../shared/data/storekit/30-Ikaikaalika-LegacyLense.storekit
+[ -e "$year" ] || year=Tests/KassaStores/Fixtures/two_levels.storekit
 state=$work/data/state config=$work/data/config.json owned=$(head -1 "$work/data/ids")
 
 {
@@ -33,7 +35,7 @@ state=$work/data/state config=$work/data/config.json owned=$(head -1 "$work/data
     $python $here/first_answer.py "$state" "$config" "$owned" -- $python $here/import_whop_sdk.py
   "$work/memberships" "$state" "$config"
   "$work/operation"
-  .build/release-static/release/bench-store "$storekit"
+  .build/release-static/release/bench-store "$storekit" "$year" "$work"
   bytes=$(stat -Lc %s build/libkassa.so)
   awk -v bytes="$bytes" 'BEGIN {printf "size of the stripped library, in 10 MB\t%.2f\t1.00\t%d bytes\n", bytes / 1e7, bytes}'
 } >"$work/figures"
