@@ -20,7 +20,7 @@ LIBRARY_FLAGS := -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -soname=libk
 # What is set up once serves all: two installations at a time would meet.
 .NOTPARALLEL:
 
-.PHONY: help demo check build install uninstall wheel sanitize bench lint format clean setup-build setup-check
+.PHONY: help demo check build install uninstall wheel sanitize fuzz bench lint format clean setup-build setup-check
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -68,7 +68,10 @@ sanitize: setup-check  ## Run the Swift and C tests under the address and the th
 	scripts/sanitize.sh address
 	scripts/sanitize.sh thread
 
-bench: setup-check build  ## Measure the six figures of the project against their yardsticks
+fuzz:  ## Run the parsers' fuzz targets, FUZZ_SECONDS=60 each
+	Tests/Fuzz/run.sh $(or $(FUZZ_SECONDS),60)
+
+bench: setup-check build  ## Measure the figures of the project against their yardsticks
 	Tests/Benchmarks/run.sh
 
 lint: setup-check  ## Check style, types and forbidden calls

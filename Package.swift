@@ -78,3 +78,12 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The fuzz targets (`make fuzz`), which nothing else builds.
+if Context.environment["KASSA_FUZZ"] != nil {
+  package.products.append(.library(name: "FuzzJWS", type: .dynamic, targets: ["FuzzJWS"]))
+  package.targets.append(
+    .target(
+      name: "FuzzJWS", dependencies: ["KassaReceipts", "KassaCore", "KassaJSON"], path: "Tests/Fuzz/jws",
+      swiftSettings: swift))
+}
