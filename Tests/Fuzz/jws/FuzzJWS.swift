@@ -7,25 +7,27 @@ import KassaReceipts
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = UnsafeBufferPointer(start: start, count: size)
-  guard let authority = try? shared.get() else { fatalError("the authority cannot be made") }
+  guard let (authority, verifier) = try? shared.get() else { fatalError("the authority cannot be made") }
   if input.first == 1 {
     guard let payload = try? JSON.parse(Array(input.dropFirst())), let text = try? authority.sign(payload) else {
       return 0
     }
-    check(text, authority)
+    check(text, verifier)
     return 0
   }
   let text = String(decoding: input, as: UTF8.self)
-  check(text, authority)
+  check(text, verifier)
   _ = Verification.document(for: ["text": JSON(text), "kind": "transaction", "environments": ["xcode"]])
   return 0
 }
 
-private let shared = Result { try SigningAuthority(at: 1_796_040_000_000) }
+private let shared = Result {
+  let authority = try SigningAuthority(at: 1_796_040_000_000)
+  return (authority, SignedDataVerifier(anchors: [authority.root]) { 1_796_040_000_000 })
+}
 
-private func check(_ text: String, _ authority: SigningAuthority) {
+private func check(_ text: String, _ verifier: SignedDataVerifier) {
   for kind in SignedDataExpectation.Kind.allCases {
-    let verifier = SignedDataVerifier(anchors: [authority.root]) { 1_796_040_000_000 }
     guard let payload = try? verifier.verify(text, SignedDataExpectation(kind)) else { continue }
     if kind == .transaction, let transaction = try? StoreTransaction(applePayload: payload, proof: text) {
       // What is believed was for production, and is the same when it is read again.
