@@ -97,5 +97,6 @@ if Context.environment["KASSA_FUZZ"] != nil {
   package.targets += [
     .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
     fuzzer("storekit", ["KassaStores"]),
+    fuzzer("jws", ["KassaReceipts", "KassaCore", "KassaJSON"]),
   ]
 }
