@@ -100,10 +100,8 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     shop = StoreShop(first)
     if ledger.storefront != first.storefront { shop = StoreShop(try catalogue(ledger.storefront)) }
     // What was not finished may not have been heard of before the last run ended.
-    if let hear = ports.onTransaction {
-      for transaction in ledger.transactions.all where !transaction.isFinished {
-        if case .verified(let transaction) = delivery(of: transaction.id) { hear(transaction) }
-      }
+    if ports.onTransaction != nil {
+      for transaction in ledger.transactions.all where !transaction.isFinished { register(delivery(of: transaction.id)) }
     }
   }
 
@@ -175,6 +173,8 @@ public final class SimulatedStore: Store, @unchecked Sendable {
       throw error.kassaError
     }
     let own = silent(result)
+    // The caller tells of it; Apple's servers know it all the same.
+    if let own, news.changed.contains(own) { register(delivery(of: own)) }
     tell(news.changed.filter { $0 != own })
     return result
   }
@@ -253,10 +253,14 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     var told: Set<String> = []
     for id in others + changed where told.insert(id).inserted {
       let delivery = delivery(of: id)
-      if case .verified(let transaction) = delivery { ports.onTransaction?(transaction) }
+      register(delivery)
       listener?(.updated(delivery))
     }
     schedule()
+  }
+
+  private func register(_ delivery: StoreDelivery) {
+    if case .verified(let transaction) = delivery { ports.onTransaction?(transaction) }
   }
 
   private func stored<Value>(_ body: () throws(DatabaseError) -> Value) throws(KassaError) -> Value {
