@@ -100,8 +100,10 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     shop = StoreShop(first)
     if ledger.storefront != first.storefront { shop = StoreShop(try catalogue(ledger.storefront)) }
     // What was not finished may not have been heard of before the last run ended.
-    if ports.onTransaction != nil {
-      for transaction in ledger.transactions.all where !transaction.isFinished { register(delivery(of: transaction.id)) }
+    if let hear = ports.onTransaction {
+      for transaction in ledger.transactions.all where !transaction.isFinished {
+        if case .verified(let transaction) = delivery(of: transaction.id) { hear(transaction) }
+      }
     }
   }
 
@@ -142,7 +144,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   // MARK: Changing the ledger
 
   /// Lets happen what is due, then does one thing, and makes both durable together. What it changed is told to the
-  /// listener, apart from `silent` transactions.
+  /// listener, apart from the `silent` transaction, which is the caller's answer.
   func change<Value>(
     silent: (Value) -> String? = { _ in nil },
     _ act: (inout StoreLedger, StoreShop) throws(StoreRefusal) -> (value: Value, events: [LedgerEvent])
@@ -172,10 +174,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
       tell(news.changed)
       throw error.kassaError
     }
-    let own = silent(result)
-    // The caller tells of it; Apple's servers know it all the same.
-    if let own, news.changed.contains(own) { register(delivery(of: own)) }
-    tell(news.changed.filter { $0 != own })
+    tell(news.changed, except: silent(result))
     return result
   }
 
@@ -247,20 +246,16 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     }
   }
 
-  private func tell(_ changed: [String]) {
+  private func tell(_ changed: [String], except silent: String? = nil) {
     let others = unheard
     unheard = []
     var told: Set<String> = []
     for id in others + changed where told.insert(id).inserted {
       let delivery = delivery(of: id)
-      register(delivery)
-      listener?(.updated(delivery))
+      if case .verified(let transaction) = delivery { ports.onTransaction?(transaction) }
+      if id != silent { listener?(.updated(delivery)) }
     }
     schedule()
-  }
-
-  private func register(_ delivery: StoreDelivery) {
-    if case .verified(let transaction) = delivery { ports.onTransaction?(transaction) }
   }
 
   private func stored<Value>(_ body: () throws(DatabaseError) -> Value) throws(KassaError) -> Value {
