@@ -2,7 +2,6 @@ import KassaClient
 import KassaCore
 import KassaJSON
 import KassaPlatform
-import KassaReceipts
 import KassaSandbox
 import KassaStores
 
@@ -18,57 +17,14 @@ func store(
   } catch {
     throw KassaError(.invalidConfiguration, error.description)
   }
-  if let host { return try hostStore(host, surroundings) }
+  if let host {
+    return HostStore(
+      host,
+      ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
+      now: surroundings.now)
+  }
   return try simulated.map { configuration throws(KassaError) in
     try simulatedStore(configuration, sandbox, surroundings)
-  }
-}
-
-// MARK: - The host's own
-
-private func hostStore(
-  _ configuration: HostStoreConfiguration, _ surroundings: Surroundings
-) throws(KassaError) -> HostStore {
-  let apple = try AppleData(configuration, now: surroundings.now)
-  return HostStore(
-    configuration,
-    ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
-    verify: { (text) throws(Refusal) in
-      try StoreTransaction(applePayload: apple.payload(of: text, .transaction), proof: text)
-    },
-    verifyAppTransaction: { (text) throws(Refusal) in try apple.payload(of: text, .appTransaction) })
-}
-
-/// What of Apple's signed data a host's store accepts.
-private struct AppleData {
-  private let configuration: HostStoreConfiguration
-  private let verifier: SignedDataVerifier
-  private let localVerifier: SignedDataVerifier
-  private static let local: Set<StoreTransaction.Environment> = [.xcode, .localTesting]
-
-  init(_ configuration: HostStoreConfiguration, now: @escaping @Sendable () -> Int64) throws(KassaError) {
-    self.configuration = configuration
-    var anchors = AppleRoots.anchors
-    for (index, root) in configuration.roots.enumerated() {
-      do throws(Refusal) { anchors.append(try TrustAnchor(der: root)) } catch {
-        throw KassaError(.invalidConfiguration, "store.roots[\(index)]: \(error.message)")
-      }
-    }
-    verifier = SignedDataVerifier(anchors: anchors, now: now)
-    localVerifier = SignedDataVerifier(anchors: [], now: now)
-  }
-
-  func payload(of text: String, _ kind: SignedDataExpectation.Kind) throws(Refusal) -> JSON {
-    func expectation(_ environments: Set<StoreTransaction.Environment>) -> SignedDataExpectation {
-      SignedDataExpectation(
-        kind, bundleID: configuration.bundleID, appAppleID: configuration.appAppleID, environments: environments)
-    }
-    do throws(Refusal) { return try verifier.verify(text, expectation(configuration.environments)) } catch {
-      // Xcode's data stands under no root. It counts only where the host asked for it.
-      let local = configuration.environments.intersection(Self.local)
-      guard !local.isEmpty, let payload = try? localVerifier.verify(text, expectation(local)) else { throw error }
-      return payload
-    }
   }
 }
 

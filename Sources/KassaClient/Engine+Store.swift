@@ -15,6 +15,7 @@ extension Engine {
   /// Takes a transaction in. nil when it could not be verified.
   @discardableResult
   func deliver(_ delivery: StoreDelivery, from origin: Origin) async -> Receipt? {
+    readRest()
     guard let active, active.setup.store != nil else { return nil }
     switch delivery {
     case .verified(let transaction): return await take(transaction, from: origin, active)
@@ -32,7 +33,7 @@ extension Engine {
   private func take(_ transaction: StoreTransaction, from origin: Origin, _ active: Active) async -> Receipt {
     let known = state.knowledge.receipts[transaction.key]
     let receipt = receipt(for: transaction, known, active)
-    if receipt !== known { keep(receipt, cause: origin == .purchase ? .purchase : .store, active) }
+    if receipt !== known || unsavedReceipts.contains(transaction.key) { keep(receipt, cause: origin == .purchase ? .purchase : .store, active) }
     if origin == .purchase {
       tellOnce(receipt)
     } else if known?.progress.isFinished != true, !receipt.isWithdrawn, tellOnce(receipt) {
@@ -187,6 +188,14 @@ extension Engine {
   func readStoreEntitlements(_ active: Active) async throws(KassaError) {
     guard let store = active.setup.store else { return }
     for delivery in try await store.entitlements() where isCurrent(active) { await deliver(delivery, from: .store) }
+  }
+
+  /// Throws `cancelled` when the user dismissed the store's sign-in.
+  func restoreFromStore() async throws(KassaError) {
+    guard let active, let store = active.setup.store else { return }
+    guard try await store.restore() else { throw KassaError(.cancelled, "the store's sign-in was dismissed") }
+    try await readStoreEntitlements(active)
+    await scanStore(always: true)
   }
 
   // MARK: Storefront and prices

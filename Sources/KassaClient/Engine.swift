@@ -388,14 +388,16 @@ actor Engine {
 
   func restorePurchases() async throws(KassaError) -> JSON {
     let active = try configured()
-    if let store = active.setup.store {
-      guard try await store.restore() else { return ["outcome": "cancelled", "restored": false] }
-      try await readStoreEntitlements(active)
-      await scanStore(always: true)
+    // What the service knows does not wait for a store that is out of reach, nor the other way round.
+    let inStore = await outcome { engine throws(KassaError) in try await engine.restoreFromStore() }
+    if case .failure(let error) = inStore, error.code == .cancelled {
+      guard !Task.isCancelled, isCurrent(active) else { throw error }
+      return ["outcome": "cancelled", "restored": false]
     }
     try await refreshMemberships(.restore)
     try await claimPending()
     await checkAttempts(active)
+    try inStore.get()
     return ["outcome": "completed", "restored": JSON(state.isAnythingActive)]
   }
 

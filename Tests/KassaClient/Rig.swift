@@ -288,6 +288,7 @@ extension Rig {
   func pay(_ request: JSON, card: String = "4242 4242 4242 4242") throws {
     let url = try #require(request["params"]?["url"])
     let result = try simulate(["action": "complete_checkout", "url": url, "card": JSON(card)])
-    #expect(try respond(request, ["outcome": "returned", "url": result["redirect_url"] ?? .null]))
+    // By now the client may have found the purchase by itself, and withdrawn the request.
+    _ = try respond(request, ["outcome": "returned", "url": result["redirect_url"] ?? .null])
   }
 }

@@ -15,6 +15,7 @@ final class ScriptedStore: Store, @unchecked Sendable {
     var storefront = Storefront(country: "DE")
     var finishFails = false
     var isRestoreDismissed = false
+    var restoreFails = false
     /// Kept open until the test lets it go.
     var isSheetOpen = false
   }
@@ -55,7 +56,10 @@ final class ScriptedStore: Store, @unchecked Sendable {
     script.with { $0.unfinished.removeAll { $0.transaction?.id == transaction.id } }
   }
 
-  func restore() async throws(KassaError) -> Bool { !script.with { $0.isRestoreDismissed } }
+  func restore() async throws(KassaError) -> Bool {
+    if script.with({ $0.restoreFails }) { throw KassaError(.storeFailed, "out of reach", retryable: true) }
+    return !script.with { $0.isRestoreDismissed }
+  }
   func unfinished() async throws(KassaError) -> [StoreDelivery] {
     note("unfinished")
     return script.with { $0.unfinished }

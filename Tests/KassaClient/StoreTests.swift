@@ -332,6 +332,34 @@ import Testing
     #expect(shop.rig.hasAccess(Rig.pro))
   }
 
+  @Test("S086 a purchase belongs to whom the sheet was opened for, whoever logs in meanwhile")
+  func capture() throws {
+    let directory = TemporaryDirectory()
+    let shop = try shop(storage: directory.path) {
+      $0.outcome = bought(.sample("1"))
+      $0.isSheetOpen = true
+    }
+    let operation = shop.client.purchase(Rig.monthly, [:])
+    shop.rig.settle()
+    try shop.rig.result(of: shop.client.logIn("ada"))
+    shop.store.change { $0.isSheetOpen = false }
+    try shop.rig.result(of: operation)
+    let owners = try Database(path: "\(directory.path)/kassa.db")
+      .run("SELECT app_user_id FROM receipts") { $0.optionalText(0) }
+    #expect(owners == [nil])
+    #expect(shop.rig.hasAccess(Rig.pro))
+  }
+
+  @Test("A store out of reach does not keep the service's purchases from being restored")
+  func restoreWithoutStore() throws {
+    let shop = try shop { $0.storefront = Storefront(country: "US") }
+    try shop.rig.result(of: shop.client.purchase(Rig.monthly, ["method": "whop"]))
+    shop.store.change { $0.restoreFails = true }
+    let error = try shop.rig.error(of: shop.client.restorePurchases())
+    #expect(error["code"]?.string == "store_failed")
+    #expect(shop.rig.hasAccess(Rig.pro))
+  }
+
   @Test("product_ids limit what store purchases grant, too")
   func productIDs() throws {
     var wishes = Self.wishes()

@@ -29,7 +29,7 @@ final class HostShop {
     return store
   }
 
-  private func answer(_ method: String, _ params: JSON) async throws(KassaError) -> JSON {
+  func answer(_ method: String, _ params: JSON) async throws(KassaError) -> JSON {
     asked.append((method, params))
     // As long as nothing is set, the host thinks about it, until the operation is cancelled.
     while replies[method] == nil {

@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaReceipts
 import Testing
 
 @testable import KassaStores
@@ -19,13 +20,15 @@ import Testing
   }
 
   @Test func everythingIsRead() throws {
+    let authority = try SigningAuthority(at: 1_790_000_000_000)
+    let root = String(decoding: StandardBase64.encode(authority.rootDER), as: UTF8.self)
     let configuration = try read(
       HostShop.apple.merging([
-        ("app_apple_id", 1_234), ("environments", ["sandbox", "xcode"]), ("roots", ["AQI="]),
+        ("app_apple_id", 1_234), ("environments", ["sandbox", "xcode"]), ("roots", [JSON(root)]),
       ]))
     #expect(configuration.appAppleID == 1_234)
     #expect(configuration.environments == [.sandbox, .xcode])
-    #expect(configuration.roots == [[1, 2]])
+    #expect(configuration.roots.map(\.der) == [authority.rootDER])
     let signer = try #require(GoogleSigner.shared)
     #expect(try read(HostShop.google.merging([("google_public_key", JSON(signer.publicKey))])).googleKey != nil)
   }
@@ -49,6 +52,9 @@ import Testing
       (["platform": "apple", "bundle_id": "b", "environments": ["prod"]], "store.environments[0] must be one of"),
       (["platform": "apple", "bundle_id": "b", "environments": "all"], "store.environments must be an array"),
       (["platform": "apple", "bundle_id": "b", "roots": ["-----BEGIN"]], "store.roots[0] must be a certificate"),
+      (
+        ["platform": "apple", "bundle_id": "b", "roots": ["AQI="]], "store.roots[0] must be a root certificate"
+      ),
       (["platform": "apple", "bundle_id": "b", "roots": [""]], "store.roots[0] must be a certificate"),
       (["platform": "apple", "bundle_id": "b", "roots": [1]], "store.roots[0] must be a string"),
       (
@@ -56,7 +62,7 @@ import Testing
         "store.roots must have at most 16 elements"
       ),
       (
-        ["platform": "apple", "bundle_id": "b", "google_public_key": "AQI="],
+        ["platform": "google", "bundle_id": "b", "google_public_key": "AQI="],
         "store.google_public_key must be the app's RSA public key"
       ),
       (["platform": "google", "roots": ["AQI="]], "store.roots needs \"platform\":\"apple\""),

@@ -68,6 +68,7 @@ EXPLANATION: Json = {
     "considered": [ENTITLEMENT],
     "clock": {"now": 1_795_740_800_000, "source": "saved", "server_time": None, "server_seen_ms_ago": None},
     "offline": {"days": 30, "mode": "lenient", "confirmed_at": 1_793_000_000_000},
+    "storefront": None,
 }
 
 PURCHASE: Json = {
@@ -88,7 +89,39 @@ REQUEST: Json = {
     "params": {"reason": "first", "company_id": "biz_x"},
 }
 REQUEST_CANCELLED: Json = {"type": "request_cancelled", "id": 7}
-EVENTS = [CHANGED, DIAGNOSTIC, REQUEST, REQUEST_CANCELLED]
+TRANSACTION: Json = {
+    "id": "2000000123456789",
+    "original_id": "2000000123450000",
+    "store": "apple",
+    "store_product_id": "com.example.monthly",
+    "type": "subscription",
+    "group_id": "21512345",
+    "purchased_at": 1_793_000_000_000,
+    "originally_purchased_at": 1_790_000_000_000,
+    "expires_at": 1_795_592_000_000,
+    "quantity": 1,
+    "ownership": "purchased",
+    "environment": "production",
+    "is_renewal": True,
+    "is_upgraded": False,
+    "revoked_at": None,
+    "revocation_reason": None,
+    "revocation_percentage": None,
+    "offer": None,
+    "storefront": "US",
+}
+TRANSACTION_UPDATED: Json = {
+    "type": "transaction_updated",
+    "transaction": {**TRANSACTION, "plan_id": "plan_monthly", "product_id": "prod_pro"},
+    "synced": False,
+}
+PURCHASE_INTENT: Json = {
+    "type": "purchase_intent",
+    "plan_id": "plan_monthly",
+    "options": {"method": "store", "quantity": 1, "offer": {"id": "welcome_back"}},
+}
+STORE_MESSAGE: Json = {"type": "store_message", "message": {"id": "m1", "reason": "billing_issue"}}
+EVENTS = [CHANGED, DIAGNOSTIC, REQUEST, REQUEST_CANCELLED, TRANSACTION_UPDATED, PURCHASE_INTENT, STORE_MESSAGE]
 
 ERROR: Json = {
     "code": "rate_limited",

@@ -38,18 +38,19 @@ def schemas() -> dict[str, Any]:
 
 
 @functools.cache
-def validator(name: str, *, strict: bool = True) -> Draft202012Validator:
-    """The validator of one schema."""
+def validator(name: str, *, strict: bool = True, part: str | None = None) -> Draft202012Validator:
+    """The validator of one schema, or of one of its `$defs`."""
     read = {each: closed(schema) if strict else schema for each, schema in schemas().items()}
     registry: Registry[Any] = Registry().with_resources(
         [(f"{each}.json", Resource.from_contents(schema)) for each, schema in read.items()]
     )
-    return Draft202012Validator(read[name], registry=registry)
+    schema = read[name] if part is None else {"$ref": f"{name}.json#/$defs/{part}"}
+    return Draft202012Validator(schema, registry=registry)
 
 
-def check(name: str, document: Any) -> None:
-    """Fails, naming every place, unless the document is one that `name`.json describes."""
-    problems = [f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(document)]
+def check(name: str, document: Any, *, part: str | None = None) -> None:
+    """Fails, naming every place, unless the document is one that `name`.json, or that part of it, describes."""
+    problems = [f"{error.json_path}: {error.message}" for error in validator(name, part=part).iter_errors(document)]
     assert not problems, f"{name}.json: {problems} in {json.dumps(document)}"
 
 

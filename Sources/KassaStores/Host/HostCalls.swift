@@ -9,7 +9,8 @@ extension HostStore {
     let asked = try method.checked(params)
     switch method {
     case .storefront: return ["storefront": try await storefront()?.document ?? .null]
-    case .entitlements: return document(of: try await entitlements())
+    case .entitlements:
+      return ["transactions": .array(try await entitlements().compactMap { $0.transaction?.document })]
     default: try requireSupport()
     }
     if method == .appTransaction, configuration.platform != .known(.apple) {
@@ -31,20 +32,6 @@ extension HostStore {
     case .messages: return try messages(reply)
     case .storefront, .entitlements: return [:]
     }
-  }
-
-  private func document(of deliveries: [StoreDelivery]) -> JSON {
-    var verified: [JSON] = [], unverified: [JSON] = []
-    for delivery in deliveries {
-      switch delivery {
-      case .verified(let transaction): verified.append(transaction.document)
-      case .unverified(let id, let product, let reason, let message):
-        unverified.append([
-          "id": JSON(id), "product_id": JSON(product), "reason": JSON(reason), "message": JSON(message),
-        ])
-      }
-    }
-    return ["transactions": .array(verified), "unverified": .array(unverified)]
   }
 
   private func statuses(_ reply: HostReply) throws(KassaError) -> JSON {

@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaReceipts
 
 /// The `store` object of a configuration whose `kind` is `host`.
 public struct HostStoreConfiguration: Sendable {
@@ -25,8 +26,8 @@ public struct HostStoreConfiguration: Sendable {
   public var appAppleID: Int64?
   /// Whose transactions count.
   public var environments: Set<StoreTransaction.Environment>
-  /// Root certificates (DER) that are trusted beside Apple's: those of Xcode and of tests.
-  public var roots: [[UInt8]]
+  /// The root certificates that are trusted beside Apple's, for tests.
+  public var roots: [TrustAnchor]
   /// With it, purchases of Google Play are checked by their signature; without, the host says that it checked them.
   public var googleKey: GooglePublicKey?
 
@@ -37,25 +38,20 @@ public struct HostStoreConfiguration: Sendable {
   public init(_ fields: Fields) throws(JSONShapeError) {
     try fields.allowOnly(Self.keys)
     platform = try Self.platform(fields)
+    switch platform {
+    case .known(.apple): try fields.refuse(["google_public_key"], unless: .google)
+    case .known(.google): try fields.refuse(["app_apple_id", "roots"], unless: .apple)
+    case .other: break
+    }
     bundleID = try fields.optionalName("bundle_id")
     appAppleID = try fields.optionalNumber("app_apple_id", in: 1...Int64.max)
     environments = try Self.environments(fields)
     roots = try Self.roots(fields)
     googleKey = try Self.googleKey(fields)
-    switch platform {
-    case .known(.apple):
-      // Without it, what another app of the same person bought would count here.
-      guard bundleID != nil else { throw JSONShapeError(path: fields.place(of: "bundle_id"), problem: "is missing") }
-      try fields.refuse(["google_public_key"], unless: .google)
-    case .known(.google):
-      try fields.refuse(["app_apple_id", "roots"], unless: .apple)
-      guard googleKey == nil || bundleID != nil else {
-        throw JSONShapeError(
-          path: fields.place(of: "bundle_id"), problem: "is missing: a signed purchase is held against the package name"
-        )
-      }
-    case .other:
-      break
+    // Without it, what was bought in another app would count here.
+    guard bundleID != nil || (platform != .known(.apple) && googleKey == nil) else {
+      throw JSONShapeError(
+        path: fields.place(of: "bundle_id"), problem: "is missing: signed data is held against it")
     }
   }
 
@@ -88,19 +84,21 @@ public struct HostStoreConfiguration: Sendable {
     return environments
   }
 
-  private static func roots(_ fields: Fields) throws(JSONShapeError) -> [[UInt8]] {
+  private static func roots(_ fields: Fields) throws(JSONShapeError) -> [TrustAnchor] {
     guard let texts = try fields.strings("roots") else { return [] }
     guard texts.count <= 16 else {
       throw JSONShapeError(
         path: fields.place(of: "roots"), problem: "must have at most 16 elements (got \(texts.count))")
     }
-    var roots: [[UInt8]] = []
+    var roots: [TrustAnchor] = []
     for (index, text) in texts.enumerated() {
+      let place = "\(fields.place(of: "roots"))[\(index)]"
       guard let der = StandardBase64.decode(text), !der.isEmpty else {
-        throw JSONShapeError(
-          path: "\(fields.place(of: "roots"))[\(index)]", problem: "must be a certificate (DER) in base64 with padding")
+        throw JSONShapeError(path: place, problem: "must be a certificate (DER) in base64 with padding")
       }
-      roots.append(der)
+      do throws(Refusal) { roots.append(try TrustAnchor(der: der)) } catch {
+        throw JSONShapeError(path: place, problem: "must be a root certificate: \(error.message)")
+      }
     }
     return roots
   }

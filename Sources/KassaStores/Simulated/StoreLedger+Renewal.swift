@@ -28,15 +28,13 @@ extension StoreLedger {
   mutating func catchUp(to moment: Int64, in shop: StoreShop) -> [LedgerEvent] {
     var events: [LedgerEvent] = []
     var renewals: [String: Int] = [:]
-    while let place = placeDue(by: moment), let due = subscriptions[place].dueAt {
-      let subscription = subscriptions[place]
-      if renewals[subscription.latestKey, default: 0] >= Self.mostRenewals {
-        skipRenewals(at: place, before: moment, in: shop)
-        renewals[subscription.latestKey] = 0
-      }
+    while let place = placeDue(by: moment) {
+      let key = subscriptions[place].key
+      if renewals[key, default: 0] >= Self.mostRenewals { skipRenewals(at: place, before: moment, in: shop) }
+      renewals[key, default: 0] += 1
+      guard let due = subscriptions[place].dueAt else { continue }
       now = max(now, due)
-      events += step(subscription, at: due, in: shop)
-      renewals[subscription.latestKey, default: 0] += 1
+      events += step(subscriptions[place], at: due, in: shop)
     }
     now = max(now, moment)
     return events
@@ -224,7 +222,7 @@ extension StoreShop {
 
 extension LedgerSubscription {
   /// The same for the whole life of a subscription.
-  fileprivate var latestKey: String { "\(groupID) \(ownership.rawValue)" }
+  fileprivate var key: String { "\(groupID) \(ownership.rawValue)" }
 }
 
 extension LedgerSubscription.ExpirationReason {

@@ -353,8 +353,9 @@ def test_a_handler_that_returns_no_reply_fails_the_operation(client: kassa.Clien
 
 def test_a_request_that_nobody_reads_is_refused(client: kassa.Client) -> None:
     client.configure(configuration(presenter="host"))
-    with pytest.raises(kassa.PurchaseError, match="checkout/present"):
+    with pytest.raises(kassa.ConfigurationError, match="checkout/present") as caught:
         client.purchase(PLAN)
+    assert caught.value.code == "unsupported"
 
 
 def test_a_request_without_a_handler_goes_to_iterators(client: kassa.Client) -> None:

@@ -26,6 +26,11 @@ SAMPLES: list[tuple[str, type[kassa.Document], samples.Json]] = [
     ("diagnostic", kassa.Diagnostic, samples.DIAGNOSTIC),
     ("request", kassa.Request, samples.REQUEST),
     ("request_cancelled", kassa.RequestCancelled, samples.REQUEST_CANCELLED),
+    ("transaction", kassa.Transaction, samples.TRANSACTION),
+    ("owned_transaction", kassa.OwnedTransaction, samples.TRANSACTION_UPDATED["transaction"]),
+    ("transaction_updated", kassa.TransactionUpdated, samples.TRANSACTION_UPDATED),
+    ("purchase_intent", kassa.PurchaseIntent, samples.PURCHASE_INTENT),
+    ("store_message", kassa.StoreMessage, samples.STORE_MESSAGE),
 ]
 DOCUMENTS = pytest.mark.parametrize(("schema", "kind", "sample"), SAMPLES, ids=[name for name, _, _ in SAMPLES])
 

@@ -17,7 +17,12 @@ def test_paywall(run_python: Run) -> None:
     typed = "1\nlogin user-1\nlogout\nlogin user-1\nrestore\n99\nsing\nquit\n"
     done = run_python(str(EXAMPLES / "paywall.py"), input=typed)
     assert (done.returncode, done.stderr) == (0, "")
-    for said in ["Guest. Not subscribed.", "Bought with whop. Receipt: pay_", "user-1. Subscribed - thank you!", "Restored."]:
+    for said in [
+        "Guest. Not subscribed.",
+        "Bought with whop. Receipt: pay_",
+        "user-1. Subscribed - thank you!",
+        "Restored.",
+    ]:
         assert said in done.stdout
     assert "There is no such plan." in done.stdout
     assert "What?" in done.stdout

@@ -40,4 +40,12 @@ def test_each_event_has_its_class() -> None:
     for event in samples.EVENTS:
         mailbox.put(event)
     kinds = [type(event) for event in iter(mailbox.take, None)]
-    assert kinds == [kassa.Changed, kassa.Diagnostic, kassa.Request, kassa.RequestCancelled]
+    assert kinds == [
+        kassa.Changed,
+        kassa.Diagnostic,
+        kassa.Request,
+        kassa.RequestCancelled,
+        kassa.TransactionUpdated,
+        kassa.PurchaseIntent,
+        kassa.StoreMessage,
+    ]

@@ -11,7 +11,7 @@ import threading
 import weakref
 
 from . import _library
-from .errors import ClosedError, ForkedError, InvalidArgumentError
+from .errors import ClosedError, ForkedError, InvalidArgumentError, KassaError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -219,8 +219,9 @@ class Core:
     def _refresh_plans(self) -> Started:
         return self._start("kassa_refresh_plans")
 
-    def _purchase(self, plan_id: str, method: str | None) -> Started:
-        with self._library.lend(None if method is None else {"method": method}) as lent:
+    def _purchase(self, plan_id: str, method: str | None, options: Mapping[str, Any]) -> Started:
+        given = {"method": method, **options}
+        with self._library.lend({key: value for key, value in given.items() if value is not None}) as lent:
             return self._start("kassa_purchase", _library.utf8("plan_id", plan_id), lent)
 
     def _log_in(self, app_user_id: str, attributes: Mapping[str, Any] | None) -> Started:
@@ -229,6 +230,10 @@ class Core:
 
     def _restore_purchases(self) -> Started:
         return self._start("kassa_restore_purchases")
+
+    def _store_call(self, method: str, params: Mapping[str, Any] | None) -> Started:
+        with self._library.lend(params) as lent:
+            return self._start("kassa_store_call", _library.utf8("method", method), lent)
 
     def _simulate(self, action: Mapping[str, Any]) -> Started:
         with self._library.lend(action) as lent:
@@ -255,6 +260,14 @@ class Core:
         with self._library.lend(reply) as lent:
             return bool(self._functions.kassa_respond(self._client(), request_id, lent))
 
+    def notify(self, event: Mapping[str, Any]) -> bool:
+        """Tells the library what happened outside: `{"type": "foreground"}`, or an event of the host's own store.
+
+        docs/store.md describes those. False for what is not understood; a diagnostic then says why.
+        """
+        with self._library.lend(event) as lent:
+            return bool(self._functions.kassa_notify(self._client(), lent))
+
     def on_request(self, name: str) -> Callable[[Answering], Answering]:
         """Answers the library's requests called `name` with the decorated function::
 
@@ -263,7 +276,8 @@ class Core:
                 return my_backend.get_token()
 
         It is called with the `Request` and returns the reply (docs/documents.md, "Requests to the host"; for an access
-        token its text is enough), or raises: then the operation fails with its message.
+        token its text is enough), or raises: then the operation fails with its message, and with the code of what was
+        raised if that is a `KassaError`.
 
         A request without such a function goes to the iterators of `events()`, to be answered with `respond`; without
         one of those either, it is answered with an error.
@@ -293,14 +307,15 @@ class Core:
             if handler is not None:
                 return handler
             if not self._mailboxes:
-                self._refuse(event["id"], f"this program has no handler for {name}")
+                self._refuse(event["id"], f"this program has no handler for {name}", code="unsupported")
         for mailbox in self._mailboxes:
             mailbox.put(event)
         return None
 
-    def _refuse(self, request_id: int, message: str) -> None:
+    def _refuse(self, request_id: int, message: str, code: str | None = None) -> None:
         """Says that the host cannot."""
-        self.respond(request_id, {"error": {"message": message}})
+        error = {"message": message} if code is None else {"code": code, "message": message}
+        self.respond(request_id, {"error": error})
 
 
 def reply_from(value: Any) -> Mapping[str, Any]:
@@ -312,6 +327,6 @@ def reply_from(value: Any) -> Mapping[str, Any]:
     raise TypeError(f"the handler returned {type(value).__name__}, not a dict or an access token")
 
 
-def refusal_from(error: BaseException) -> str:
-    """The message for what a handler raised."""
-    return str(error) or type(error).__name__
+def refusal_from(error: BaseException) -> tuple[str, str | None]:
+    """The message for what a handler raised, and its code."""
+    return str(error) or type(error).__name__, error.code if isinstance(error, KassaError) else None

@@ -52,7 +52,9 @@ class Document:
 
 def read(raw: Mapping[str, Any], declared: dataclasses.Field[Any]) -> Any:
     """The value of a field, read as its declared type says. (`from_` is the document's `from`.)"""
-    value = raw[declared.name.rstrip("_")]
+    key = declared.name.rstrip("_")
+    # What has a default may be absent.
+    value = raw[key] if declared.default is dataclasses.MISSING else raw.get(key, declared.default)
     if value is None:
         return None
     return READERS.get(str(declared.type).removesuffix(" | None"), keep)(value)
@@ -152,11 +154,12 @@ class Entitlement(Document):
     """One source of access, also one that ended: until when it grants, and why."""
 
     source: str
-    """`membership`."""
+    """`membership` or `store`."""
     id: str
-    """Of the source."""
+    """Of the source: the membership's, or the store's transaction id."""
     product_id: str
-    plan_id: str
+    """The store's own id for a product that no plan is mapped to."""
+    plan_id: str | None
     status: str
     active: bool
     """Grants access now."""
@@ -169,7 +172,9 @@ class Entitlement(Document):
     confirmed_at: datetime
     """When the service last said so."""
     from_: str
-    """The document's `from`: `network` or `cache`: whether that was in this run."""
+    """The document's `from`: who said so in this run (`network`, `store`), or `cache`: it is from an earlier one."""
+    transaction: Transaction | None = None
+    """Of the source `store`."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +199,16 @@ class Offline(Document):
 
 
 @dataclass(frozen=True)
+class KnownStorefront(Document):
+    """Where the user buys, and who says so."""
+
+    country_code: str
+    """Two letters."""
+    source: str
+    """`store`, `region` or `locale`."""
+
+
+@dataclass(frozen=True)
 class Explanation(Document):
     """Why `has_access` answers what it does."""
 
@@ -209,6 +224,8 @@ class Explanation(Document):
     considered: tuple[Entitlement, ...]
     clock: Clock
     offline: Offline
+    storefront: KnownStorefront | None = None
+    """By which `supports_external_purchases` answers; None without a store, and where nobody says."""
 
 
 @dataclass(frozen=True)
@@ -219,9 +236,12 @@ class PurchaseResult(Document):
     """`purchased`, `pending`, `cancelled` or `disabled`."""
     plan_id: str
     method: str
+    """`whop` or `store`."""
     receipt_id: str | None
     membership: Membership | None
-    """None if the service has not made it yet. Do not grant by it: ask `has_access`."""
+    """None if the service has not made it yet, and for the store. Do not grant by it: ask `has_access`."""
+    transaction: OwnedTransaction | None = None
+    """Of purchases in a store."""
 
     @property
     def purchased(self) -> bool:
@@ -281,6 +301,15 @@ class Transaction(Document):
 
 
 @dataclass(frozen=True)
+class OwnedTransaction(Transaction):
+    """A transaction that this client keeps, with what it grants."""
+
+    plan_id: str | None
+    """The plan that is mapped to its product."""
+    product_id: str | None
+
+
+@dataclass(frozen=True)
 class Verification:
     """What `kassa.verify` found. Everything but `reason` and `message` is None unless it is verified."""
 
@@ -337,9 +366,9 @@ class RestoreResult(Document):
     """What a restore found."""
 
     outcome: str
-    """`completed`."""
+    """`completed`, or `cancelled` when the user dismissed the store's sign-in."""
     restored: bool
-    """An active membership was found."""
+    """Anything active was found."""
 
 
 @dataclass(frozen=True)
@@ -347,10 +376,10 @@ class Changed(Document):
     """Answers have changed: ask again."""
 
     what: str
-    """`plans`, `entitlements` or `identity`."""
+    """`plans`, `entitlements`, `identity` or `storefront`."""
     revision: int
     cause: str
-    """`configure`, `refresh`, `purchase`, `login`, `logout`, `restore`, `expiry` or `another_process`."""
+    """`configure`, `refresh`, `purchase`, `store`, `login`, `logout`, `restore`, `expiry` or `another_process`."""
 
 
 @dataclass(frozen=True)
@@ -368,7 +397,7 @@ class Request(Document):
 
     id: int
     service: str
-    """`auth` or `checkout`."""
+    """`auth`, `checkout` or `store`."""
     method: str
     params: Mapping[str, Any]
 
@@ -380,13 +409,43 @@ class RequestCancelled(Document):
     id: int
 
 
+@dataclass(frozen=True)
+class TransactionUpdated(Document):
+    """A store's transaction that completed outside a purchase call: a renewal, an approval, a purchase elsewhere."""
+
+    transaction: OwnedTransaction
+    synced: bool
+    """The service has it."""
+
+
+@dataclass(frozen=True)
+class PurchaseIntent(Document):
+    """The user started to buy in the store; with `"purchase_intents": "manual"`.
+
+    Go on with `client.purchase(intent.plan_id, **intent.options)`.
+    """
+
+    plan_id: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StoreMessage(Document):
+    """Something that the store wants to show: `client.store_call("display_message", {"id": ...})`."""
+
+    message: Mapping[str, Any]
+
+
 READERS: dict[str, Callable[[Any], Any]] = {
     "datetime": read_time,
     "Decimal": Decimal,
     "Money": Money.of,
     "RenewalPeriod": RenewalPeriod.of,
     "Membership": Membership.of,
+    "Transaction": Transaction.of,
     "TransactionOffer": TransactionOffer.of,
+    "OwnedTransaction": OwnedTransaction.of,
+    "KnownStorefront": KnownStorefront.of,
     "Clock": Clock.of,
     "Offline": Offline.of,
     "tuple[str, ...]": tuple,
@@ -398,6 +457,9 @@ EVENTS: dict[str, type[Document]] = {
     "diagnostic": Diagnostic,
     "request": Request,
     "request_cancelled": RequestCancelled,
+    "transaction_updated": TransactionUpdated,
+    "purchase_intent": PurchaseIntent,
+    "store_message": StoreMessage,
 }
 
 

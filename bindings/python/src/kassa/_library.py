@@ -53,12 +53,14 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "kassa_log_in": (Operation, (Client, Text, Document)),
     "kassa_log_out": (None, (Client,)),
     "kassa_restore_purchases": (Operation, (Client,)),
+    "kassa_store_call": (Operation, (Client, Text, Document)),
     "kassa_simulate": (Operation, (Client, Document)),
     "kassa_cancel": (ctypes.c_bool, (Client, Operation)),
     "kassa_next_event": (Document, (Client, ctypes.c_int)),
     "kassa_wait": (Document, (Client, Operation, ctypes.c_int)),
     "kassa_event_fd": (ctypes.c_int, (Client,)),
     "kassa_respond": (ctypes.c_bool, (Client, ctypes.c_uint64, Document)),
+    "kassa_notify": (ctypes.c_bool, (Client, Document)),
 }
 
 

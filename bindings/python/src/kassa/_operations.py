@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import GenericAlias
 
-from ._results import read_configured, read_login, read_plans, read_purchase, read_restored, read_simulated
+from ._results import read_configured, read_document, read_login, read_plans, read_purchase, read_restored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ class Start:
         """See `Client.refresh_plans`."""
         return Operation(self._client, self._client._refresh_plans(), read_plans)
 
-    def purchase(self, plan_id: str, method: str | None = None) -> Operation[PurchaseResult]:
+    def purchase(self, plan_id: str, method: str | None = None, **options: Any) -> Operation[PurchaseResult]:
         """See `Client.purchase`."""
-        return Operation(self._client, self._client._purchase(plan_id, method), read_purchase)
+        return Operation(self._client, self._client._purchase(plan_id, method, options), read_purchase)
 
     def log_in(self, app_user_id: str, attributes: Mapping[str, Any] | None = None) -> Operation[LoginResult]:
         """See `Client.log_in`."""
@@ -83,6 +83,10 @@ class Start:
         """See `Client.restore_purchases`."""
         return Operation(self._client, self._client._restore_purchases(), read_restored)
 
+    def store_call(self, method: str, params: Mapping[str, Any] | None = None) -> Operation[Mapping[str, Any]]:
+        """See `Client.store_call`."""
+        return Operation(self._client, self._client._store_call(method, params), read_document)
+
     def simulate(self, action: Mapping[str, Any]) -> Operation[Mapping[str, Any]]:
         """See `Client.simulate`."""
-        return Operation(self._client, self._client._simulate(action), read_simulated)
+        return Operation(self._client, self._client._simulate(action), read_document)

@@ -49,6 +49,6 @@ def read_restored(completion: Completion) -> RestoreResult:
     return RestoreResult.of(_result(completion))
 
 
-def read_simulated(completion: Completion) -> Mapping[str, Any]:
+def read_document(completion: Completion) -> Mapping[str, Any]:
     result: Mapping[str, Any] = _result(completion)
     return result

@@ -8,7 +8,7 @@ import inspect
 
 from ._core import Core, Mailbox, Started, refusal_from, reply_from
 from ._documents import Request
-from ._results import read_configured, read_login, read_plans, read_purchase, read_restored, read_simulated
+from ._results import read_configured, read_document, read_login, read_plans, read_purchase, read_restored
 from .errors import ClosedError
 
 TYPE_CHECKING = False
@@ -72,13 +72,17 @@ class AsyncClient(Core):
         """Loads the plans anew."""
         return read_plans(await self._finish(self._refresh_plans()))
 
-    async def purchase(self, plan_id: str, method: str | None = None) -> PurchaseResult:
-        """Buys a plan; `method` is `"whop"`, the web checkout.
+    async def purchase(self, plan_id: str, method: str | None = None, **options: Any) -> PurchaseResult:
+        """Buys a plan.
+
+        `method` is `"whop"` (the web checkout), `"store"` or `"apple_pay"`; without it the web where external purchases
+        are supported, else the store. `options` are those of `kassa_purchase`: `offer`, `quantity`,
+        `simulate_ask_to_buy` and `confirm_in` for the store, `label` for Apple Pay.
 
         Cancelled, pending and disabled purchases are results; `raise_for_outcome()` makes them exceptions. A declined
         payment is a `PaymentError`.
         """
-        return read_purchase(await self._finish(self._purchase(plan_id, method)))
+        return read_purchase(await self._finish(self._purchase(plan_id, method, options)))
 
     async def log_in(self, app_user_id: str, attributes: Mapping[str, Any] | None = None) -> LoginResult:
         """Logs a user of your own account system in; guest purchases of this device are claimed for the user."""
@@ -88,9 +92,13 @@ class AsyncClient(Core):
         """Asks the service for everything again, past every cache."""
         return read_restored(await self._finish(self._restore_purchases()))
 
+    async def store_call(self, method: str, params: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """Asks the store for a sheet or an answer of its own, such as `"manage_subscriptions"` (docs/store.md)."""
+        return read_document(await self._finish(self._store_call(method, params)))
+
     async def simulate(self, action: Mapping[str, Any]) -> Mapping[str, Any]:
         """Does something to the sandbox in this process (docs/sandbox.md)."""
-        return read_simulated(await self._finish(self._simulate(action)))
+        return read_document(await self._finish(self._simulate(action)))
 
     def events(self) -> AsyncEvents:
         """Every change, diagnostic and unhandled request from now on, for any number of iterators."""
@@ -127,7 +135,7 @@ class AsyncClient(Core):
             self.respond(request.id, reply_from(await value if inspect.isawaitable(value) else value))
         except Exception as error:
             if not self.closed:
-                self._refuse(request.id, refusal_from(error))
+                self._refuse(request.id, *refusal_from(error))
         finally:
             del self._answers[request.id]
 
@@ -149,7 +157,8 @@ class AsyncClient(Core):
 class AsyncEvents:
     """The events of a client from now on, for `async for`; it ends when the client is closed.
 
-    It yields `Changed`, `Diagnostic`, `Request` and `RequestCancelled`; of several changes of one kind that were not
+    It yields `Changed`, `Diagnostic`, `Request`, `RequestCancelled`, and what a store said: `TransactionUpdated`,
+    `PurchaseIntent`, `StoreMessage`; of several changes of one kind that were not
     read yet, the newest.
     """
 

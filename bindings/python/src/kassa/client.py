@@ -9,7 +9,7 @@ import time
 
 from . import _library
 from ._core import Core, Mailbox, refusal_from, reply_from
-from ._results import read_configured, read_login, read_plans, read_purchase, read_restored, read_simulated
+from ._results import read_configured, read_document, read_login, read_plans, read_purchase, read_restored
 from .errors import ClosedError, InternalError
 
 TYPE_CHECKING = False
@@ -79,13 +79,19 @@ class Client(Core):
         """Loads the plans anew."""
         return read_plans(self._finish(self._refresh_plans(), timeout))
 
-    def purchase(self, plan_id: str, method: str | None = None, *, timeout: float | None = None) -> PurchaseResult:
-        """Buys a plan; `method` is `"whop"`, the web checkout.
+    def purchase(
+        self, plan_id: str, method: str | None = None, *, timeout: float | None = None, **options: Any
+    ) -> PurchaseResult:
+        """Buys a plan.
+
+        `method` is `"whop"` (the web checkout), `"store"` or `"apple_pay"`; without it the web where external purchases
+        are supported, else the store. `options` are those of `kassa_purchase`: `offer`, `quantity`,
+        `simulate_ask_to_buy` and `confirm_in` for the store, `label` for Apple Pay.
 
         Cancelled, pending and disabled purchases are results; `raise_for_outcome()` makes them exceptions. A declined
         payment is a `PaymentError`.
         """
-        return read_purchase(self._finish(self._purchase(plan_id, method), timeout))
+        return read_purchase(self._finish(self._purchase(plan_id, method, options), timeout))
 
     def log_in(
         self, app_user_id: str, attributes: Mapping[str, Any] | None = None, *, timeout: float | None = None
@@ -97,9 +103,15 @@ class Client(Core):
         """Asks the service for everything again, past every cache."""
         return read_restored(self._finish(self._restore_purchases(), timeout))
 
+    def store_call(
+        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None
+    ) -> Mapping[str, Any]:
+        """Asks the store for a sheet or an answer of its own, such as `"manage_subscriptions"` (docs/store.md)."""
+        return read_document(self._finish(self._store_call(method, params), timeout))
+
     def simulate(self, action: Mapping[str, Any], *, timeout: float | None = None) -> Mapping[str, Any]:
         """Does something to the sandbox in this process (docs/sandbox.md)."""
-        return read_simulated(self._finish(self._simulate(action), timeout))
+        return read_document(self._finish(self._simulate(action), timeout))
 
     def events(self) -> Events:
         """Every change, diagnostic and unhandled request from now on, for any number of iterators."""
@@ -183,7 +195,7 @@ class Client(Core):
         try:
             self.respond(request.id, reply_from(handler(request)))
         except BaseException as error:
-            self._refuse(request.id, refusal_from(error))
+            self._refuse(request.id, *refusal_from(error))
             if not isinstance(error, Exception):
                 raise
 
@@ -204,7 +216,8 @@ def shared() -> Client:
 class Events:
     """The events of a client from now on, for a `for` loop; it ends when the client is closed.
 
-    It yields `Changed`, `Diagnostic`, `Request` and `RequestCancelled`; of several changes of one kind that were not
+    It yields `Changed`, `Diagnostic`, `Request`, `RequestCancelled`, and what a store said: `TransactionUpdated`,
+    `PurchaseIntent`, `StoreMessage`; of several changes of one kind that were not
     read yet, the newest. Reading it does the client's work as any wait does.
     """
 

@@ -86,7 +86,11 @@ class PaymentError(PurchaseError):
 
 
 class StoreError(PurchaseError):
-    """The store could not do it, or its transactions cannot be checked (`store_failed`, `unsupported_store`)."""
+    """A purchase in the store could not be made, or what it delivered is not believed.
+
+    Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `transaction_unverified`, `store_failed`,
+    `unsupported_store`.
+    """
 
 
 class NetworkError(KassaError):
@@ -123,6 +127,10 @@ FAMILIES: dict[str, type[KassaError]] = {
     "purchase_in_progress": PurchaseError,
     "plan_not_found": PurchaseError,
     "checkout_failed": PurchaseError,
+    "plan_not_mapped": StoreError,
+    "product_not_found": StoreError,
+    "offer_unavailable": StoreError,
+    "transaction_unverified": StoreError,
     "store_failed": StoreError,
     "unsupported_store": StoreError,
     "payment_failed": PaymentError,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,8 +13,6 @@ from typing import Any
 import kassa
 import pytest
 from support import COMPANY, KEY, PLAN, PRODUCT, ROOT, Sandbox
-
-os.environ.setdefault("KASSA_LIBRARY", str(ROOT / "build" / "libkassa.so"))
 
 STOREKIT = ROOT / "examples" / "products.storekit"
 MONTHLY, YEARLY = "com.example.app.monthly", "com.example.app.yearly"
@@ -57,12 +54,6 @@ def configuration(storefront: str = "DE", *, receipts: bool = True, sheet: str =
         "checkout": {"presenter": "simulated"},
         "store": {"kind": "simulated", "storekit_file": str(STOREKIT), "storefront": storefront, "sheet": sheet},
     }
-
-
-@pytest.fixture(params=["library", "host"])
-def thread(request: pytest.FixtureRequest) -> str:
-    mode: str = request.param
-    return mode
 
 
 @pytest.fixture
