@@ -14,7 +14,7 @@ public struct JSON: @unchecked Sendable {
   private let reference: Reference?
 
   /// Takes over one reference. Jansson answers NULL when memory is short or text is not UTF-8; that reads as null.
-  private init(taking value: UnsafeMutablePointer<json_t>?) { reference = value.map(Reference.init) }
+  init(taking value: UnsafeMutablePointer<json_t>?) { reference = value.map(Reference.init) }
 
   /// A view of somebody else's value, which must not change while the view lives.
   public init?(viewing value: UnsafePointer<json_t>?) {
@@ -27,6 +27,10 @@ public struct JSON: @unchecked Sendable {
     guard let value, let copy = json_deep_copy(value) else { return nil }
     self.init(taking: copy)
   }
+
+  /// The tree itself, for whoever built all of it and drops this view: then it belongs to the caller alone. Constants
+  /// such as `true` are Jansson's own and shared by all.
+  public func handOver() -> UnsafeMutablePointer<json_t>? { owned() }
 
   private var value: UnsafeMutablePointer<json_t>? { reference?.value }
   private var type: json_type { value?.pointee.type ?? JSON_NULL }
@@ -108,6 +112,12 @@ extension JSON {
     guard type == JSON_STRING, let text = json_string_value(value) else { return nil }
     let bytes = UnsafeBufferPointer(start: text, count: json_string_length(value))
     return bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Lends the bytes of a string, which are UTF-8, without copying them; nil for anything else.
+  public func withStringBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
+    guard type == JSON_STRING, let text = json_string_value(value) else { return nil }
+    return UnsafeBufferPointer(start: text, count: json_string_length(value)).withMemoryRebound(to: UInt8.self, body)
   }
 
   /// A whole number, also when it was written with a fraction of zero (`30.0`).

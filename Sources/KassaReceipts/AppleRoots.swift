@@ -3,7 +3,7 @@ public enum AppleRoots {
   /// Apple Root CA - G3, the only one that App Store data is signed under. SHA-256 of the certificate:
   /// 63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179.
   public static let anchors: [TrustAnchor] = {
-    let der = StrictBase64.decode(appleRootG3.utf8.filter { $0 != UInt8(ascii: "\n") }, .standard) ?? []
+    let der = StrictBase64.decode(appleRootG3.filter { $0 != "\n" }, .standard) ?? []
     return (try? TrustAnchor(der: der, place: "Apple Root CA - G3")).map { [$0] } ?? []
   }()
 

@@ -1,3 +1,4 @@
+import Glibc
 import KassaJSON
 
 /// The parts of a signed text in compact form (RFC 7515, section 3.1): header, payload and signature, with points
@@ -6,43 +7,45 @@ struct CompactJWS {
   /// Longer texts are not read. Apple's are a few thousand bytes, a notification with both its parts some 15,000.
   static let maximumBytes = 1 << 20
 
-  private let text: [UInt8]
-  private let firstPoint: Int
-  private let secondPoint: Int
+  /// The header as it is written, which is also what a verified chain is kept by. The text is lent by the caller.
+  let encodedHeader: UnsafeRawBufferPointer
+  /// Point and payload as they are written. The signature covers the header and this, exactly as written.
+  let encodedRest: UnsafeRawBufferPointer
+  let payload: [UInt8]
   /// r and s, 32 bytes each, if it is well made.
   let signature: [UInt8]
-  let payload: [UInt8]
 
-  init(_ text: [UInt8]) throws(Refusal) {
+  init(_ text: UnsafeRawBufferPointer) throws(Refusal) {
     guard text.count <= Self.maximumBytes else {
       throw Refusal(.tooLarge, "the text has \(text.count) bytes; at most \(Self.maximumBytes) are read")
     }
-    let point = UInt8(ascii: ".")
-    guard let first = text.firstIndex(of: point), let second = text.lastIndex(of: point), first < second,
-      !text[(first + 1)..<second].contains(point)
+    guard let first = Self.point(in: text, from: 0), let second = Self.point(in: text, from: first + 1),
+      Self.point(in: text, from: second + 1) == nil
     else {
-      let count = text.reduce(1) { $0 + ($1 == point ? 1 : 0) }
+      let points = text.reduce(0) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) }
       throw Refusal(
-        .malformedText, "the text has \(count) parts between points; header, payload and signature are three")
+        .malformedText, "the text has \(points) points; there are two between header, payload and signature")
     }
-    self.text = text
-    firstPoint = first
-    secondPoint = second
     guard first > 0 else { throw Refusal(.malformedText, "the header (first part) is empty") }
-    payload = try Self.decode(text[(first + 1)..<second], "payload (second part)")
-    signature = try Self.decode(text[(second + 1)...], "signature (third part)")
+    encodedHeader = UnsafeRawBufferPointer(rebasing: text[..<first])
+    encodedRest = UnsafeRawBufferPointer(rebasing: text[first..<second])
+    payload = try Self.decode(
+      UnsafeRawBufferPointer(rebasing: text[(first + 1)..<second]), "payload (second part)")
+    signature = try Self.decode(UnsafeRawBufferPointer(rebasing: text[(second + 1)...]), "signature (third part)")
   }
 
-  /// The header as it is written, which is also what a verified chain is kept by.
-  var encodedHeader: ArraySlice<UInt8> { text[..<firstPoint] }
-  /// Point and payload as they are written. The signature covers the header and this, exactly as written.
-  var encodedRest: ArraySlice<UInt8> { text[firstPoint..<secondPoint] }
+  private static func point(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    guard let base = text.baseAddress,
+      let found = memchr(base + start, Int32(UInt8(ascii: ".")), text.count - start)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
 
   func header() throws(Refusal) -> JWSHeader {
     try JWSHeader(Self.decode(encodedHeader, "header (first part)"))
   }
 
-  private static func decode(_ part: ArraySlice<UInt8>, _ name: String) throws(Refusal) -> [UInt8] {
+  private static func decode(_ part: UnsafeRawBufferPointer, _ name: String) throws(Refusal) -> [UInt8] {
     guard let bytes = StrictBase64.decode(part, .url) else {
       throw Refusal(.malformedText, "the \(name) is not base64url without padding and with zero unused bits")
     }
@@ -92,7 +95,7 @@ struct JWSHeader {
       guard let text = element.string else {
         throw Refusal(.malformedHeader, "\(place) is \(element.kind); it must be a string")
       }
-      guard text.utf8.count <= Self.maximumCertificateBytes, let der = StrictBase64.decode(text.utf8, .standard) else {
+      guard text.utf8.count <= Self.maximumCertificateBytes, let der = StrictBase64.decode(text, .standard) else {
         throw Refusal(.malformedCertificate, "\(place) is not padded base64 with zero unused bits, or too long")
       }
       certificates.append(der)
@@ -117,6 +120,10 @@ extension JSON {
 
   /// Whether brackets outside strings nest at most so deep.
   private static func isShallow(_ bytes: [UInt8], _ maximumDepth: Int) -> Bool {
+    // As a rule there are fewer brackets than levels allowed, wherever they stand.
+    var opening = 0
+    for byte in bytes where byte | 0x20 == UInt8(ascii: "{") { opening &+= 1 }
+    if opening <= maximumDepth { return true }
     var depth = 0
     var isInString = false
     var isEscaped = false

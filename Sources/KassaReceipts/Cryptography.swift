@@ -9,6 +9,16 @@ struct CryptoErrors {
   func forget() { ERR_pop_to_mark() }
 }
 
+extension [UInt8] {
+  /// `withUnsafeBytes` for what throws refusals.
+  func lend<Value>(_ body: (UnsafeRawBufferPointer) throws(Refusal) -> Value) throws(Refusal) -> Value {
+    let result: Result<Value, Refusal> = withUnsafeBytes { bytes in
+      do throws(Refusal) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}
+
 /// libcrypto's names of the curves.
 enum Curves {
   static let p256 = "prime256v1"
@@ -25,11 +35,12 @@ enum KeyUsage {
 final class HashedPrefix: @unchecked Sendable {
   private let context: OpaquePointer
 
-  init(_ prefix: some Collection<UInt8>) throws(Refusal) {
+  init(_ prefix: UnsafeRawBufferPointer) throws(Refusal) {
     guard let context = EVP_MD_CTX_new() else { throw Refusal.outOfMemory }
     self.context = context
-    let bytes = Array(prefix)
-    guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1, EVP_DigestUpdate(context, bytes, bytes.count) == 1 else {
+    guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1,
+      EVP_DigestUpdate(context, prefix.baseAddress, prefix.count) == 1
+    else {
       throw Refusal.outOfMemory
     }
   }
@@ -37,15 +48,13 @@ final class HashedPrefix: @unchecked Sendable {
   deinit { EVP_MD_CTX_free(context) }
 
   /// The hash of the prefix with `rest` behind it. The prefix stays.
-  func digest(followedBy rest: ArraySlice<UInt8>) throws(Refusal) -> [UInt8] {
+  func digest(followedBy rest: UnsafeRawBufferPointer) throws(Refusal) -> [UInt8] {
     guard let copy = EVP_MD_CTX_new() else { throw Refusal.outOfMemory }
     defer { EVP_MD_CTX_free(copy) }
     var digest = [UInt8](repeating: 0, count: 32)
-    let isDone = rest.withUnsafeBytes { rest in
-      EVP_MD_CTX_copy_ex(copy, context) == 1 && EVP_DigestUpdate(copy, rest.baseAddress, rest.count) == 1
-        && EVP_DigestFinal_ex(copy, &digest, nil) == 1
-    }
-    guard isDone else { throw Refusal.outOfMemory }
+    guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestUpdate(copy, rest.baseAddress, rest.count) == 1,
+      EVP_DigestFinal_ex(copy, &digest, nil) == 1
+    else { throw Refusal.outOfMemory }
     return digest
   }
 }
@@ -121,15 +130,19 @@ final class P256Key: @unchecked Sendable {
 enum ECDSASignature {
   static func der(raw: [UInt8]) -> [UInt8]? {
     guard raw.count == 64 else { return nil }
-    let r = integer(raw.prefix(32)), s = integer(raw.suffix(32))
-    return [0x30, UInt8(r.count + s.count)] + r + s
-  }
-
-  /// A DER integer from up to 33 bytes: short enough for lengths of one byte.
-  private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    var bytes = bytes.drop { $0 == 0 }
-    if (bytes.first ?? 0x80) & 0x80 != 0 { bytes = [0] + bytes }
-    return [0x02, UInt8(bytes.count)] + bytes
+    var der: [UInt8] = [0x30, 0]
+    der.reserveCapacity(72)
+    for number in [raw[..<32], raw[32...]] {
+      // A DER integer is as short as it can be, and its first bit is its sign; both lengths fit into one byte.
+      let digits = number.drop { $0 == 0 }
+      let needsZero = (digits.first ?? 0x80) & 0x80 != 0
+      der.append(0x02)
+      der.append(UInt8(digits.count + (needsZero ? 1 : 0)))
+      if needsZero { der.append(0) }
+      der.append(contentsOf: digits)
+    }
+    der[1] = UInt8(der.count - 2)
+    return der
   }
 
   static func raw(der: ArraySlice<UInt8>) -> [UInt8]? {

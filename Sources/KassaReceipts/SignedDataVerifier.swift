@@ -38,7 +38,7 @@ public final class SignedDataVerifier: Sendable {
   public func verify(
     _ text: String, _ expected: SignedDataExpectation, now: Int64? = nil
   ) throws(Refusal) -> JSON {
-    try check(text, expected, now: now).payload
+    try Array(text.utf8).lend { bytes throws(Refusal) in try check(bytes, expected, now: now).payload }
   }
 
   /// A payload, and the name of the root that it stands under; nil for data of the developer's own machine.
@@ -47,10 +47,12 @@ public final class SignedDataVerifier: Sendable {
     let root: String?
   }
 
-  func check(_ text: String, _ expected: SignedDataExpectation, now: Int64?) throws(Refusal) -> Verified {
+  func check(
+    _ text: UnsafeRawBufferPointer, _ expected: SignedDataExpectation, now: Int64?
+  ) throws(Refusal) -> Verified {
     let errors = CryptoErrors()
     defer { errors.forget() }
-    let jws = try CompactJWS(Array(text.utf8))
+    let jws = try CompactJWS(text)
     let signer = try signer(of: jws, expected)
     guard jws.signature.count == 64 else {
       throw Refusal(.wrongSignature, "the signature (third part) has \(jws.signature.count) bytes; ES256 makes 64")
@@ -66,6 +68,9 @@ public final class SignedDataVerifier: Sendable {
     try expected.requireMet(by: claims, now: { now ?? self.now() })
     return Verified(payload: payload, root: signer.root)
   }
+
+  /// How many signers are known.
+  var knownCount: Int { known.count }
 
   private func signer(of jws: CompactJWS, _ expected: SignedDataExpectation) throws(Refusal) -> Signer {
     if let signer = known.signer(jws.encodedHeader) { return signer }

@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 import KassaPlatform
 
 /// The key of a header's certificate, ready to verify what comes under that header.
@@ -12,7 +13,7 @@ final class Signer: Sendable {
   private let key: P256Key
   private let hashed: HashedPrefix
 
-  init(header: ArraySlice<UInt8>, leaf: Certificate, chain: CertificateChain?) throws(Refusal) {
+  init(header: UnsafeRawBufferPointer, leaf: Certificate, chain: CertificateChain?) throws(Refusal) {
     self.header = Array(header)
     self.chain = chain
     root = chain?.roots.first?.subject
@@ -22,11 +23,16 @@ final class Signer: Sendable {
   }
 
   /// For data of the developer's own machine, which has one certificate or more.
-  convenience init(header: ArraySlice<UInt8>, local certificates: [[UInt8]]) throws(Refusal) {
+  convenience init(header: UnsafeRawBufferPointer, local certificates: [[UInt8]]) throws(Refusal) {
     guard let der = certificates.first else { throw Refusal(.chainTooShort, "header.x5c has no certificate") }
     let leaf = try Certificate(der: der, place: "x5c[0]")
     try leaf.requireCurve([Curves.p256])
     try self.init(header: header, leaf: leaf, chain: nil)
+  }
+
+  func hasHeader(_ other: UnsafeRawBufferPointer) -> Bool {
+    guard header.count == other.count, let start = other.baseAddress else { return false }
+    return memcmp(header, start, header.count) == 0
   }
 
   /// Whether the signature was made for exactly this header and payload.
@@ -43,9 +49,9 @@ final class KnownSigners: Sendable {
   /// The one used last is the last.
   private let signers = Locked<[Signer]>([])
 
-  func signer(_ header: ArraySlice<UInt8>) -> Signer? {
+  func signer(_ header: UnsafeRawBufferPointer) -> Signer? {
     signers.with { signers in
-      guard let index = signers.lastIndex(where: { $0.header.elementsEqual(header) }) else { return nil }
+      guard let index = signers.lastIndex(where: { $0.hasHeader(header) }) else { return nil }
       let signer = signers[index]
       if index != signers.count - 1 {
         signers.remove(at: index)

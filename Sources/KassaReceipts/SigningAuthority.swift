@@ -46,7 +46,7 @@ public final class SigningAuthority: Sendable {
     key = try Self.signingKey(privateKey, of: Certificate(der: leaf, place: "certificates[0]"))
     let chain = certificates.map { JSON(String(decoding: StrictBase64.encode($0, .standard), as: UTF8.self)) }
     encodedHeader = StrictBase64.encode((["alg": "ES256", "x5c": .array(chain)] as JSON).bytes(), .url)
-    hashedHeader = try HashedPrefix(encodedHeader)
+    hashedHeader = try encodedHeader.lend(HashedPrefix.init)
   }
 
   private static func signingKey(_ der: [UInt8], of leaf: Certificate) throws(Refusal) -> P256Key {
@@ -71,7 +71,7 @@ public final class SigningAuthority: Sendable {
       throw Refusal(.malformedPayload, "the payload is \(payload.kind); it must be an object")
     }
     let rest = [UInt8(ascii: ".")] + StrictBase64.encode(payload.bytes(), .url)
-    let signature = try key.sign(hashedHeader.digest(followedBy: rest[...]))
+    let signature = try key.sign(rest.lend(hashedHeader.digest))
     return String(
       decoding: encodedHeader + rest + [UInt8(ascii: ".")] + StrictBase64.encode(signature, .url), as: UTF8.self)
   }
@@ -115,7 +115,7 @@ extension SigningAuthority {
   }
 
   private static func bytes(_ text: String, _ place: String) throws(JSONShapeError) -> [UInt8] {
-    guard let bytes = StrictBase64.decode(text.utf8, .standard) else {
+    guard let bytes = StrictBase64.decode(text, .standard) else {
       throw JSONShapeError(path: place, problem: "must be base64")
     }
     return bytes

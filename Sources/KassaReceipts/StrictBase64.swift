@@ -11,44 +11,59 @@ enum StrictBase64 {
   }
 
   /// nil for anything but the canonical text.
-  static func decode(_ text: some Collection<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
-    let decoded = text.withContiguousStorageIfAvailable { decode(buffer: $0, alphabet) }
-    return decoded ?? Array(text).withUnsafeBufferPointer { decode(buffer: $0, alphabet) }
-  }
-
-  private static func decode(buffer: UnsafeBufferPointer<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
-    var text = buffer[...]
+  static func decode(_ text: UnsafeRawBufferPointer, _ alphabet: Alphabet) -> [UInt8]? {
+    var end = text.count
     if alphabet == .standard {
       guard text.count % 4 == 0 else { return nil }
-      for _ in 0..<2 where text.last == UInt8(ascii: "=") { text = text.dropLast() }
-      // What is left has 0, 2 or 3 characters over; the padding is what fills them up to four.
-      guard buffer.count - text.count == (4 - text.count % 4) % 4 else { return nil }
+      while end > 0, text.count - end < 2, text[end - 1] == UInt8(ascii: "=") { end -= 1 }
     }
-    let over = text.count % 4
-    guard over != 1 else { return nil }
+    // What is over after groups of four is 0, 2 or 3 characters; padding is what fills them up.
+    let whole = end / 4, over = end % 4
+    guard over != 1, alphabet == .url || text.count - end == (4 - over) % 4 else { return nil }
     let values = alphabet == .url ? urlValues : standardValues
-    var isClean = true
-    let count = text.count / 4 * 3 + max(0, over - 1)
-    let decoded = [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
+    var isCanonical = true
+    let decoded = [UInt8](unsafeUninitializedCapacity: whole * 3 + max(0, over - 1)) { bytes, count in
       values.withUnsafeBufferPointer { values in
-        var invalid: UInt8 = 0
-        var bits: UInt32 = 0
-        var held = 0
-        for character in text {
-          let value = values[Int(character)]
-          invalid |= value
-          bits = bits << 6 | UInt32(value & 0x3F)
-          held += 6
-          if held >= 8 {
-            held -= 8
-            bytes[initialized] = UInt8(truncatingIfNeeded: bits >> UInt32(held))
-            initialized += 1
+        /// 0x80 and more once a character is outside the alphabet.
+        var seen: UInt32 = 0
+        var position = 0
+        func take(_ characters: Int) -> UInt32 {
+          var bits: UInt32 = 0
+          for _ in 0..<characters {
+            let value = UInt32(values[Int(text[position])])
+            seen |= value
+            bits = bits << 6 | value & 0x3F
+            position += 1
           }
+          return bits
         }
-        isClean = invalid & 0x80 == 0 && bits & ((1 << UInt32(held)) - 1) == 0
+        for _ in 0..<whole {
+          let bits = take(4)
+          bytes[count] = UInt8(truncatingIfNeeded: bits >> 16)
+          bytes[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+          bytes[count + 2] = UInt8(truncatingIfNeeded: bits)
+          count += 3
+        }
+        if over == 2 {
+          let bits = take(2)
+          bytes[count] = UInt8(truncatingIfNeeded: bits >> 4)
+          count += 1
+          isCanonical = bits & 0xF == 0
+        } else if over == 3 {
+          let bits = take(3)
+          bytes[count] = UInt8(truncatingIfNeeded: bits >> 10)
+          bytes[count + 1] = UInt8(truncatingIfNeeded: bits >> 2)
+          count += 2
+          isCanonical = bits & 3 == 0
+        }
+        isCanonical = isCanonical && seen < 0x80
       }
     }
-    return isClean ? decoded : nil
+    return isCanonical ? decoded : nil
+  }
+
+  static func decode(_ text: String, _ alphabet: Alphabet) -> [UInt8]? {
+    Array(text.utf8).withUnsafeBytes { decode($0, alphabet) }
   }
 
   static func encode(_ bytes: some Collection<UInt8>, _ alphabet: Alphabet) -> [UInt8] {

@@ -2,22 +2,20 @@ import KassaCore
 import KassaJSON
 
 /// What `kassa_verify` is asked: a signed text, and what is expected of it. docs/documents.md, "Verification".
-public struct VerificationRequest: Sendable {
-  public let text: String
-  public let expected: SignedDataExpectation
-  /// Root certificates in base64; nil for Apple's own.
-  let roots: [String]?
+struct VerificationRequest: Sendable {
+  /// The text, where it lies in the request.
+  let text: JSON
+  let expected: SignedDataExpectation
+  /// Root certificates in base64, where they lie in the request; nil for Apple's own.
+  let roots: JSON?
   /// Stands for the present time, in tests.
   let now: Int64?
 
-  /// More roots than anybody has.
-  private static let maximumRoots = 16
-
-  public init(_ json: JSON) throws(Refusal) {
+  init(_ json: JSON) throws(Refusal) {
     do throws(JSONShapeError) {
       let fields = try Fields(json)
       try fields.allowOnly(Self.keys)
-      text = try fields.string("text")
+      text = try fields.required(fields.json["text"], "text")
       let age = try fields.optionalInteger("max_age_s")
       if let age, age < 0 { throw JSONShapeError(path: "max_age_s", problem: "must be 0 or more (got \(age))") }
       expected = SignedDataExpectation(
@@ -27,10 +25,7 @@ public struct VerificationRequest: Sendable {
         maximumAgeMilliseconds: age.map { $0.multipliedReportingOverflow(by: 1000) }.map {
           $0.overflow ? .max : $0.partialValue
         })
-      roots = try fields.strings("roots")
-      if let roots, roots.count > Self.maximumRoots {
-        throw JSONShapeError(path: "roots", problem: "must be at most \(Self.maximumRoots) (got \(roots.count))")
-      }
+      roots = try fields.value("roots", "an array") { $0.isArray ? $0 : nil }
       now = try fields.optionalInteger("now")
     } catch { throw Refusal(.invalidRequest, "request: \(error)") }
   }

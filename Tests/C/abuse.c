@@ -49,6 +49,7 @@ static void call_everything(kassa_client *client, json_t *document, const char *
     kassa_json_release(kassa_wait(client, last, 0));
     kassa_json_release(kassa_next_event(client, 0));
     kassa_free(kassa_json_dump(document));
+    kassa_json_release(kassa_verify(document));
     kassa_json_release(kassa_json_parse(text, text ? strlen(text) : 0, NULL));
 }
 
@@ -124,6 +125,7 @@ static void null_arguments(void)
     CHECK(kassa_json_parse(NULL, 0, NULL) == NULL);
     CHECK(kassa_json_parse(NULL, 10, NULL) == NULL);
     CHECK(kassa_json_dump(NULL) == NULL);
+    CHECK(kassa_verify(NULL) == NULL);
     kassa_json_release(NULL);
     kassa_free(NULL);
     kassa_close(client);

@@ -1,4 +1,6 @@
 import COpenSSL
+import Dispatch
+import Foundation
 import KassaCore
 import KassaJSON
 import KassaPlatform
@@ -85,5 +87,101 @@ import Testing
     #expect(verdict(text, both) == "verified")
     #expect(try verdict(other.sign(), both) == "verified")
     #expect(verdict(text, SignedDataVerifier(anchors: []) { noon }) == "untrusted_root")
+  }
+
+  @Test("S121 roots are compiled in or given in code: nothing in the environment or on disk adds one")
+  func rootsComeFromCodeAlone() throws {
+    let digest = try #require(AppleRoots.anchors.first).der.lend { bytes throws(Refusal) in
+      try HashedPrefix(bytes).digest(followedBy: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+    let hex = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    #expect(hex == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
+    #expect(
+      AppleRoots.anchors.map(\.name) == ["/CN=Apple Root CA - G3/OU=Apple Certification Authority/O=Apple Inc./C=US"])
+
+    // OpenSSL's own settings for trusted certificates change nothing.
+    let chain = try Chain()
+    let pem = "-----BEGIN CERTIFICATE-----\n\(base64(chain.root.der))\n-----END CERTIFICATE-----\n"
+    let path = NSTemporaryDirectory() + "kassa-roots-\(UInt64.random(in: 0 ... .max)).pem"
+    try pem.write(toFile: path, atomically: true, encoding: .utf8)
+    setenv("SSL_CERT_FILE", path, 1)
+    defer {
+      unsetenv("SSL_CERT_FILE")
+      try? FileManager.default.removeItem(atPath: path)
+    }
+    #expect(try verdict(chain.sign(), SignedDataVerifier(anchors: AppleRoots.anchors) { noon }) == "untrusted_root")
+  }
+
+  @Test func aRootIsKnownByItsKey() throws {
+    // Reissued: another certificate with the same key and name. Whichever of the two a text carries, it is that root.
+    let chain = try Chain()
+    let plan = CertificatePlan.root("Test Root", noon / 1000 - 100, noon / 1000 + 100)
+    let identity = try plan.make(issuer: nil)
+    let wrong = try TrustAnchor(der: identity.der)
+    let text = try chain.sign()
+    #expect(verdict(text, SignedDataVerifier(anchors: [wrong]) { noon }) == "untrusted_root")
+    #expect(verdict(text, SignedDataVerifier(anchors: [wrong, chain.root, wrong]) { noon }) == "verified")
+  }
+
+  @Test func rootsThatAreNone() throws {
+    let chain = try Chain()
+    for (der, reason) in [
+      ([], "malformed_certificate"), ([1, 2, 3], "malformed_certificate"),
+      (chain.root.der + [0], "malformed_certificate"), (chain.certificates[0], "not_an_authority"),
+      ([UInt8](repeating: 0x30, count: 100_000), "malformed_certificate"),
+    ] {
+      let refusal = #expect(throws: Refusal.self) { try TrustAnchor(der: der) }
+      #expect(refusal?.reason == reason)
+    }
+  }
+
+  @Test func usesOfCertificates() throws {
+    let cases: [(Chain, String)] = [
+      (try Chain(intermediate: { $0.extensions[0].value = "critical,CA:FALSE" }), "not_an_authority"),
+      (try Chain(intermediate: { $0.extensions[1].value = "critical,cRLSign" }), "wrong_key_usage"),
+      (try Chain(leaf: { $0.extensions[1].value = "critical,keyAgreement" }), "wrong_key_usage"),
+      (try Chain(leaf: { $0.extensions[0].value = "critical,CA:TRUE" }), "wrong_key_usage"),
+      (try Chain(leaf: { $0.extensions.append((NID_ext_key_usage, "critical,codeSigning")) }), "critical_extension"),
+      (try Chain(root: { $0.extensions[0].value = "critical,CA:TRUE,pathlen:0" }), "not_an_authority"),
+      (try Chain(leaf: { $0.extensions.remove(at: 1) }), "verified"),
+      (try Chain(leaf: { $0.extensions.removeLast(2) }, hash: EVP_sha384()), "verified"),
+    ]
+    for (chain, wanted) in cases { #expect(try verdict(chain.sign(), chain.verifier()) == wanted) }
+  }
+
+  @Test func aChainIsKeptOnceItSignedSomething() throws {
+    let chain = try Chain()
+    let verifier = chain.verifier()
+    let text = try chain.sign()
+    // Everybody can write a header with Apple's certificates: without a signature it takes no place.
+    for number in 0..<100 {
+      let header = chain.header.merging([("kid", JSON(number))])
+      #expect(try verdict(String(chain.sign(header: header).dropLast(4)) + "AAAA", verifier) == "wrong_signature")
+    }
+    #expect(verifier.knownCount == 0)
+    for _ in 0..<3 { #expect(verdict(text, verifier) == "verified") }
+    #expect(verifier.knownCount == 1)
+    for number in 0..<100 {
+      let header = chain.header.merging([("kid", JSON(number))])
+      #expect(try verdict(chain.sign(header: header), verifier) == "verified")
+    }
+    #expect(verifier.knownCount == KnownSigners.maximumCount)
+    #expect(verdict(String(text.dropLast(4)) + "AAAA", verifier) == "wrong_signature")
+    // A kept chain is judged by each text's own date.
+    let late = try chain.sign(transaction([("signedDate", JSON(noon + 2 * 86_400_000))]))
+    #expect(verdict(late, verifier) == "expired_certificate")
+  }
+
+  @Test func threadsVerifyAtTheSameTime() throws {
+    let chain = try Chain()
+    let verifier = chain.verifier()
+    let text = try chain.sign()
+    let forged = String(text.dropLast(4)) + "AAAA"
+    DispatchQueue.concurrentPerform(iterations: 16) { number in
+      for _ in 0..<20 {
+        #expect(
+          verdict(number % 2 == 0 ? text : forged, verifier) == (number % 2 == 0 ? "verified" : "wrong_signature"))
+      }
+    }
   }
 }

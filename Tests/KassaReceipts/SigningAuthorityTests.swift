@@ -1,3 +1,4 @@
+import Foundation
 import KassaCore
 import KassaJSON
 import Testing
@@ -59,5 +60,22 @@ import Testing
   @Test func onlyObjectsAreSigned() throws {
     let authority = try SigningAuthority(at: noon)
     for payload: JSON in [.null, [], "text", 1] { #expect(throws: Refusal.self) { try authority.sign(payload) } }
+  }
+
+  /// For Tests/Python/receipts/test_authority.py, which has Apple's library verify it: texts that an authority signed,
+  /// and its root, into the folder that KASSA_EXPORT names.
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["KASSA_EXPORT"] != nil))
+  func export() throws {
+    let folder = try #require(ProcessInfo.processInfo.environment["KASSA_EXPORT"])
+    for (number, moment) in [noon, 0, noon + 40 * 365 * 86_400_000].enumerated() {
+      let authority = try SigningAuthority(at: moment + 86_400_000)
+      try Data(authority.rootDER).write(to: URL(fileURLWithPath: "\(folder)/\(number).der"))
+      let again = try SigningAuthority(serialized: authority.serialized)
+      for (part, signer) in [authority, again].enumerated() {
+        let date: JSON = JSON(moment + 86_400_000)
+        let text = try signer.sign(payload.merging([("signedDate", date), ("purchaseDate", date)]))
+        try text.write(toFile: "\(folder)/\(number)-\(part).jws", atomically: true, encoding: .utf8)
+      }
+    }
   }
 }

@@ -44,7 +44,7 @@ struct Chain {
 
   func sign(_ payload: String, header: String) throws -> String {
     let text = url(Array(header.utf8)) + "." + url(Array(payload.utf8))
-    let digest = try HashedPrefix([]).digest(followedBy: Array(text.utf8)[...])
+    let digest = try Array(text.utf8).lend(HashedPrefix([UInt8]().lend { $0 }).digest)
     return text + "." + url(try signer.sign(digest))
   }
 

@@ -520,9 +520,9 @@ STRICTER: dict[str, tuple[Fault, str]] = {
         lambda c: changed(
             c,
             intermediate=setting("basic", x509.BasicConstraints(True, 1), True),
-            leaf=lambda extensions: (
-                signed_data.authority(extensions, 0)
-                or extensions.update(usage=(key_usage("digital_signature", "key_cert_sign"), True))
+            leaf=lambda extensions: extensions.update(
+                basic=(x509.BasicConstraints(True, 0), True),
+                usage=(key_usage("digital_signature", "key_cert_sign"), True),
             ),
         ),
         "wrong_key_usage",

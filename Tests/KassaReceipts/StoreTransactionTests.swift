@@ -1,0 +1,74 @@
+import KassaCore
+import KassaJSON
+import Testing
+
+@testable import KassaReceipts
+
+@Suite struct StoreTransactionTests {
+  private func read(_ changes: [(String, JSON)]) throws -> StoreTransaction {
+    try StoreTransaction(applePayload: transaction(changes), proof: "signed text")
+  }
+
+  @Test func everyFieldIsRead() throws {
+    let found = try read([
+      ("revocationDate", JSON(noon + 5)), ("revocationReason", 1), ("revocationPercentage", 50_000),
+      ("isUpgraded", true),
+      ("offerType", 4), ("offerIdentifier", "win"), ("offerDiscountType", "PAY_UP_FRONT"),
+      ("appAccountToken", "7e3fb20b-4cdb-47cc-936d-99d65f608138"), ("transactionReason", "RENEWAL"), ("quantity", 3),
+      ("inAppOwnershipType", "FAMILY_SHARED"),
+    ])
+    #expect(
+      found
+        == StoreTransaction(
+          id: "2000000000000002", originalID: "2000000000000001", platform: .apple,
+          productID: "com.example.app.monthly", kind: .subscription, groupID: "21000000", purchasedAt: noon,
+          originallyPurchasedAt: noon, expiresAt: noon + 86_400_000, quantity: 3, ownership: .familyShared,
+          environment: .production, isRenewal: true, isUpgraded: true,
+          revocation: .init(at: noon + 5, reason: "1", percentage: 50_000),
+          offer: .init(id: "win", kind: .winBack, paymentMode: .payUpFront),
+          price: Money(minorUnits: 999, "EUR"), storefront: "DE",
+          appAccountToken: "7e3fb20b-4cdb-47cc-936d-99d65f608138", signedAt: noon, proof: "signed text"))
+  }
+
+  @Test func whatIsOptionalMayBeMissing() throws {
+    let found = try StoreTransaction(
+      applePayload: [
+        "transactionId": "0", "productId": "p", "type": "Consumable", "purchaseDate": JSON(1_697_679_936_049.7297),
+        "environment": "Xcode",
+      ], proof: "")
+    #expect(found.originalID == "0")
+    #expect(found.purchasedAt == 1_697_679_936_049)
+    #expect(found.originallyPurchasedAt == found.purchasedAt)
+    #expect((found.quantity, found.ownership, found.environment) == (1, .purchased, .xcode))
+    #expect(found.offer == nil && found.revocation == nil && found.price == nil && found.signedAt == nil)
+  }
+
+  @Test func wordsThatAreNotKnownAreLeftOutWhereTheyDecideNothing() throws {
+    let found = try read([
+      ("offerType", 9), ("offerDiscountType", "BARTER"), ("transactionReason", "GIFT"), ("storefront", "ATLANTIS"),
+      ("newMember", [1, 2]),
+    ])
+    #expect(found.offer == StoreTransaction.Offer(id: nil, kind: nil, paymentMode: nil))
+    #expect(found.isRenewal == nil && found.storefront == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("transactionId", .null, "is missing"), ("transactionId", 1, "must be a string (got a number)"),
+      ("transactionId", "", "must not be empty"), ("productId", 42, "must be a string (got a number)"),
+      ("productId", .null, "is missing"), ("type", "Gift", "must be one of"), ("type", .null, "is missing"),
+      ("purchaseDate", .null, "is missing"), ("purchaseDate", "x", "must be a number of milliseconds"),
+      ("expiresDate", true, "must be a number of milliseconds"),
+      ("quantity", "1", "must be a whole number (got a string)"),
+      ("quantity", 0, "must be 1 or more (got 0)"), ("quantity", -1, "must be 1 or more"),
+      ("price", JSON(1.5), "must be a whole number"), ("inAppOwnershipType", "STOLEN", "must be one of"),
+      ("environment", "production", "must be one of"), ("isUpgraded", 1, "must be true or false"),
+      ("revocationDate", "x", "must be a number"), ("originalTransactionId", 1, "must be a string"),
+      ("signedDate", [], "must be a number"),
+    ] as [(String, JSON, String)])
+  func whatDecidesMustBeRight(_ key: String, _ value: JSON, _ problem: String) throws {
+    let refusal = #expect(throws: Refusal.self) { try read([(key, value)]) }
+    #expect(refusal?.reason == "malformed_transaction")
+    #expect(refusal?.message.hasPrefix("payload: \(key) \(problem)") == true, "\(refusal?.message ?? "")")
+  }
+}
