@@ -41,7 +41,7 @@ private func simulatedStore(
       time: surroundings.time, random: surroundings.random,
       // Store and service see the same time, also where the sandbox's was moved.
       now: { [now = surroundings.now] in sandbox?.now ?? now() },
-      start: surroundings.start))
+      start: surroundings.start, onTransaction: sandbox.map { registration(at: $0, surroundings) }))
   store.presenter = HostSheets(surroundings: surroundings)
   for key in store.unsupportedKeys {
     surroundings.report(
@@ -49,6 +49,18 @@ private func simulatedStore(
       ["key": JSON(key)])
   }
   return store
+}
+
+/// Lets the sandbox know what the store sold, as the real service learns it from Apple's servers. What could not be
+/// written is told again at the next start, as long as it is not finished.
+private func registration(
+  at sandbox: Sandbox, _ surroundings: Surroundings
+) -> @Sendable (StoreTransaction) -> Void {
+  { transaction in
+    do throws(KassaError) { try sandbox.register(storeTransaction: transaction) } catch {
+      surroundings.report("storage_failed", error.message, ["transaction_id": JSON(transaction.id)])
+    }
+  }
 }
 
 /// The host shows the simulated store's sheets (`"sheet":"host"`).

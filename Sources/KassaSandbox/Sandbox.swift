@@ -52,6 +52,18 @@ public final class Sandbox: @unchecked Sendable {
   /// The sandbox's clock, in milliseconds since 1970 UTC.
   public var now: Int64 { state.now }
 
+  // MARK: Stores
+
+  /// Tells the service what a store sold, renewed or took back, as Apple's servers would know it. With the catalogue's
+  /// switch `store_receipts` the service takes receipts of such transactions only.
+  ///
+  /// The same may be told any number of times; of several versions of a transaction the one signed last counts.
+  public func register(storeTransaction: StoreTransaction) throws(KassaError) {
+    do throws(DatabaseError) { try inTransaction { whop.register(StoreTransactionRecord(storeTransaction)) } } catch {
+      throw KassaError(.storage, "the sandbox's state cannot be written: \(error)")
+    }
+  }
+
   // MARK: Requests
 
   /// Answers `/api/v1/...`, `/checkout/...`, `/billing/...`, `GET /sandbox/state` and `POST /sandbox/control`. The URL may be absolute,
@@ -162,6 +174,7 @@ public final class Sandbox: @unchecked Sendable {
   /// | `set_status` | `membership_id`, `status`: any word | `membership_id`, `status` |
   /// | `refund` | `payment_id`, `amount` (else all), `cancel_membership` | `payment_id`, `refunded` |
   /// | `revoke_key`, `restore_key` | `key` | `key` |
+  /// | `register_store_transaction` | `transaction`: as docs/documents.md has it, with `signed_at` and `proof` | `transaction_id` |
   /// | `fault` | `kind` and what it needs; `route`, `method`, `times`, `executes` | `faults`: how many wait |
   /// | `clear_faults` | | `faults` |
   /// | `state` | | everything it remembers |

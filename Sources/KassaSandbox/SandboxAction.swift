@@ -10,13 +10,14 @@ enum SandboxAction {
   case setStatus(membershipID: String, status: String)
   case refund(paymentID: String, amount: Decimal?, cancels: Bool)
   case setKey(String, isRevoked: Bool)
+  case registerStoreTransaction(StoreTransactionRecord)
   case fault(Fault)
   case clearFaults
   case state
 
   private static let names = [
     "advance", "complete_checkout", "settle_payment", "fail_payment", "cancel_membership", "set_status", "refund",
-    "revoke_key", "restore_key", "fault", "clear_faults", "state",
+    "revoke_key", "restore_key", "register_store_transaction", "fault", "clear_faults", "state",
   ]
 
   init(_ fields: Fields) throws(JSONShapeError) {
@@ -49,6 +50,9 @@ enum SandboxAction {
     case "revoke_key", "restore_key":
       try allow(["key"])
       self = .setKey(try fields.string("key"), isRevoked: name == "revoke_key")
+    case "register_store_transaction":
+      try allow(["transaction"])
+      self = .registerStoreTransaction(try StoreTransactionRecord(registering: fields.object("transaction")))
     case "fault":
       try allow(Fault.keys)
       self = .fault(try Fault(fields))
@@ -99,6 +103,9 @@ enum SandboxAction {
         whop.state.store.revokedKeys.remove(key)
       }
       return ["key": JSON(key)]
+    case .registerStoreTransaction(let transaction):
+      whop.register(transaction)
+      return ["transaction_id": JSON(transaction.transactionID)]
     case .fault(let fault):
       faults.append(fault)
       return ["faults": JSON(faults.count)]
@@ -200,6 +207,7 @@ extension WhopService {
       "now": JSON(now), "plans": documents(plans), "buyers": documents(buyers),
       "checkout_configurations": documents(state.store.checkouts.all),
       "memberships": documents(state.store.memberships.all), "payments": documents(state.store.payments.all),
+      "store_transactions": .array(state.store.storeTransactions.all.map(\.summary)),
     ]
   }
 }

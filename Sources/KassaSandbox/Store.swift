@@ -85,6 +85,7 @@ struct Store {
   var payments = Table<PaymentRecord>()
   var tokens = Table<TokenRecord>()
   var revokedKeys = Table<RevokedKeyRecord>()
+  var storeTransactions = Table<StoreTransactionRecord>()
   var replays = Table<ReplayRecord>()
 
   init(path: String) throws(DatabaseError) {
@@ -114,6 +115,7 @@ struct Store {
     try payments.save(to: database)
     try tokens.save(to: database)
     try revokedKeys.save(to: database)
+    try storeTransactions.save(to: database)
     try replays.save(to: database)
     try database.run("COMMIT")
   }
@@ -137,6 +139,7 @@ struct Store {
     try payments.load(from: database)
     try tokens.load(from: database)
     try revokedKeys.load(from: database)
+    try storeTransactions.load(from: database)
     try replays.load(from: database)
     version = current
   }

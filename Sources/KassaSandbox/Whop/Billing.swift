@@ -39,7 +39,8 @@ struct Billing {
       resume(&membership, at: moment)
       return .none
     }
-    if membership.status == "completed" {
+    // What a store sold, the store renews: a period that is not followed by another ends it.
+    if membership.status == "completed" || membership.storeSeries != nil {
       membership.status = "expired"
       return .none
     }

@@ -95,10 +95,12 @@ struct Switches {
   var loopbackRedirects = true
   /// The words in which a checkout tells the `redirect_url` how it went.
   var returnVocabulary = ReturnVocabulary.hosted
+  /// Whether there is `POST /store_receipts`.
+  var takesStoreReceipts = false
 
   init(_ fields: Fields?) throws(JSONShapeError) {
     guard let fields else { return }
-    try fields.allowOnly(["metadata_filters", "loopback_redirects", "return_vocabulary"])
+    try fields.allowOnly(["metadata_filters", "loopback_redirects", "return_vocabulary", "store_receipts"])
     if let word = try fields.word("metadata_filters", among: MetadataFilters.allCases.map(\.rawValue)) {
       metadataFilters = MetadataFilters(rawValue: word) ?? .off
     }
@@ -106,5 +108,6 @@ struct Switches {
     if let word = try fields.word("return_vocabulary", among: ReturnVocabulary.allCases.map(\.rawValue)) {
       returnVocabulary = ReturnVocabulary(rawValue: word) ?? .hosted
     }
+    takesStoreReceipts = try fields.optionalBool("store_receipts") ?? false
   }
 }

@@ -31,6 +31,10 @@ struct Refusal: Error {
 
   static func notFound(_ what: String) -> Refusal { Refusal(404, "No such \(what)") }
 
+  static func noRoute(_ request: APIRequest) -> Refusal {
+    Refusal(404, "There is no \(request.method) \(request.target.prefix { $0 != "?" })")
+  }
+
   init(_ error: JSONShapeError) {
     self = .invalid(error.path.isEmpty ? "body" : error.path, error.problem)
   }

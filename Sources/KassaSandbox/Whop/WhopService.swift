@@ -29,10 +29,11 @@ final class WhopService {
       var apiRequest = APIRequest(
         method: request.method, target: target, query: Query(target), body: try body(of: request),
         credential: try credential(of: request))
-      let handler = try Route.find(&apiRequest)
-      guard request.method == "POST", let key = request.header("Idempotency-Key"), let caller = apiRequest.credential
-      else { return try handler(self, apiRequest) }
-      return try once(key, caller, apiRequest, request) { () throws(Refusal) in try handler(self, apiRequest) }
+      let route = try Route.find(&apiRequest)
+      guard request.method == "POST", route.remembersAnswers, let key = request.header("Idempotency-Key"),
+        let caller = apiRequest.credential
+      else { return try route.handler(self, apiRequest) }
+      return try once(key, caller, apiRequest, request) { () throws(Refusal) in try route.handler(self, apiRequest) }
     } catch {
       return Self.answer(error)
     }

@@ -17,7 +17,12 @@ def test_paywall(run_python: Run) -> None:
     typed = "1\nlogin user-1\nlogout\nlogin user-1\nrestore\n99\nsing\nquit\n"
     done = run_python(str(EXAMPLES / "paywall.py"), input=typed)
     assert (done.returncode, done.stderr) == (0, "")
-    for said in ["Guest. Not subscribed.", "Bought. Receipt: pay_", "user-1. Subscribed - thank you!", "Restored."]:
+    for said in [
+        "Guest. Not subscribed.",
+        "Bought with whop. Receipt: pay_",
+        "user-1. Subscribed - thank you!",
+        "Restored.",
+    ]:
         assert said in done.stdout
     assert "There is no such plan." in done.stdout
     assert "What?" in done.stdout
@@ -28,6 +33,27 @@ def test_paywall_with_a_server(run_python: Run, sandbox: Sandbox) -> None:
     done = run_python(str(EXAMPLES / "paywall.py"), *options, input="")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Guest. Not subscribed." in done.stdout
+
+
+def test_paywall_with_a_simulated_store(run_python: Run) -> None:
+    options = ["--store", str(EXAMPLES.parent / "products.storekit"), "--region", "DE"]
+    done = run_python(str(EXAMPLES / "paywall.py"), *options, input="1\n3\nrestore\nquit\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Monthly              $9.99 / €8.99 in the store" in done.stdout
+    assert "Lifetime             $249.00 / €199.99 in the store" in done.stdout
+    assert "Bought with store. Receipt: 2" in done.stdout
+    assert 'Sorry: plan_mappings names no store product for "plan_weekly"' in done.stdout
+    assert "Guest. Subscribed - thank you!" in done.stdout
+    assert "Restored." in done.stdout
+
+
+def test_paywall_with_a_simulated_store_in_the_us(run_python: Run) -> None:
+    options = ["--store", str(EXAMPLES.parent / "products.storekit"), "--region", "US"]
+    mapping = ["--map", "plan_weekly=com.example.app.monthly"]
+    done = run_python(str(EXAMPLES / "paywall.py"), *options, *mapping, input="1\nquit\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Weekly               $3.49 / $8.99 in the store" in done.stdout
+    assert "Bought with whop. Receipt: pay_" in done.stdout
 
 
 def test_asyncio_events(run_python: Run) -> None:

@@ -6,10 +6,11 @@ import json
 import re
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from official_sdk import official_sdk
-from support import COMPANY, ROOT, Sandbox
+from support import COMPANY, KEY, PLAN, PRODUCT, ROOT, Sandbox
 
 MANUAL = (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")
 
@@ -37,6 +38,45 @@ def test_the_catalogue_of_the_manual_is_taken(tmp_path: Path) -> None:
     try:
         plans = official_sdk(server, "my_key").variants.list(account_id="biz_mine")
         assert [plan.id for plan in plans] == [plan["id"] for plan in json.loads(example)["plans"]]
+    finally:
+        server.stop()
+
+
+def test_the_receipt_of_the_manual_is_taken_once_the_store_told_of_it(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```json receipt\n(.*?)```", MANUAL, re.DOTALL)
+    receipt = json.loads(example)
+    file = tmp_path / "catalogue.json"
+    catalogue = {
+        "account": {"id": COMPANY, "title": "Shop"},
+        "products": [{"id": PRODUCT, "title": "Pro"}],
+        "plans": [{"id": PLAN, "product_id": PRODUCT, "plan_type": "renewal", "billing_period": 30}],
+        "api_keys": [{"key": KEY, "permissions": ["*"]}],
+        "switches": {"store_receipts": True},
+    }
+    file.write_text(json.dumps(catalogue), encoding="utf-8")
+    server = Sandbox("--catalogue", str(file))
+    try:
+        headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+        request = Request(f"{server.base_url}/api/v1/store_receipts", example.encode(), headers)
+        with pytest.raises(HTTPError) as caught:
+            urlopen(request, timeout=10)
+        assert json.load(caught.value)["error"]["param"] == "transaction_id"
+        transaction = {
+            "id": receipt["transaction_id"],
+            "original_id": receipt["original_transaction_id"],
+            "store": receipt["store"],
+            "store_product_id": receipt["store_product_id"],
+            "type": "subscription",
+            "purchased_at": 1_792_490_400_000,
+            "expires_at": 4_102_444_800_000,
+            "proof": receipt["proof"],
+        }
+        server.control({"action": "register_store_transaction", "transaction": transaction})
+        with urlopen(request, timeout=10) as answer:
+            given = json.load(answer)["membership"]
+        # Whop's own SDK reads it, too.
+        listed = official_sdk(server).memberships.retrieve(given["id"])
+        assert (listed.status, listed.plan_id, listed.metadata) == ("active", PLAN, receipt["metadata"])
     finally:
         server.stop()
 

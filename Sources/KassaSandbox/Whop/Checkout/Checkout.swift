@@ -153,11 +153,11 @@ extension WhopService {
       createdAt: now, updatedAt: now)
   }
 
-  private func makeLicenseKey() -> String {
+  func makeLicenseKey() -> String {
     (0..<4).map { _ in state.randomText(length: 6).uppercased() }.joined(separator: "-")
   }
 
-  private func buyerRecord(email: String) -> BuyerRecord {
+  func buyerRecord(email: String) -> BuyerRecord {
     if let known = buyers.first(where: { $0.email == email }) { return known }
     let id = state.makeID("user") { id in buyers.contains { $0.id == id } }
     let name = email.prefix { $0 != "@" }.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }

@@ -15,6 +15,8 @@ struct MembershipRecord: Record {
   var metadata: JSON
   var checkoutID: String?
   var paymentMethodID: String?
+  /// The series of store transactions that sold it; nil for what was bought at a checkout.
+  var storeSeries: String?
 
   /// Days between charges; nil for what does not renew.
   var billingPeriod: Int64?
@@ -55,6 +57,7 @@ extension MembershipRecord {
     metadata = try fields.optionalObject("metadata")?.json ?? [:]
     checkoutID = try fields.optionalString("checkout_id")
     paymentMethodID = try fields.optionalString("payment_method_id")
+    storeSeries = try fields.optionalString("store_series")
     billingPeriod = try fields.optionalInteger("billing_period")
     periodStart = try fields.integer("period_start")
     periodEnd = try fields.optionalInteger("period_end")
@@ -75,6 +78,7 @@ extension MembershipRecord {
       "id": JSON(id), "plan_id": JSON(planID), "product_id": JSON(productID), "buyer_id": JSON(buyerID),
       "license_key": JSON(licenseKey), "status": JSON(status), "metadata": metadata,
       "checkout_id": JSON(checkoutID), "payment_method_id": JSON(paymentMethodID),
+      "store_series": JSON(storeSeries),
       "billing_period": JSON(billingPeriod), "period_start": JSON(periodStart), "period_end": JSON(periodEnd),
       "expires_at": JSON(expiresAt), "cancel_at_period_end": JSON(cancelAtPeriodEnd),
       "canceled_at": JSON(canceledAt), "cancellation_reason": JSON(cancellationReason),

@@ -8,11 +8,15 @@ struct Route: Sendable {
   private let method: String
   /// `*` stands for one part that the handler gets.
   private let path: [Substring]
-  private let handler: Handler
+  let handler: Handler
+  /// Whether an idempotency key stands for its first answer. Where repeating does no harm anyway, a later answer may be
+  /// another one.
+  let remembersAnswers: Bool
 
-  private init(_ method: String, _ path: String, _ handler: @escaping Handler) {
+  private init(_ method: String, _ path: String, remembersAnswers: Bool = true, _ handler: @escaping Handler) {
     self.method = method
     self.path = path.split(separator: "/")
+    self.remembersAnswers = remembersAnswers
     self.handler = handler
   }
 
@@ -51,22 +55,27 @@ struct Route: Sendable {
     Route("GET", "/payments/*/status") { (service, request) throws(Refusal) in try service.showPaymentStatus(request) },
     Route("POST", "/payments/*/refund") { (service, request) throws(Refusal) in try service.refundPayment(request) },
 
+    // Refused before the store told of the transaction, a receipt is taken after it.
+    Route("POST", "/store_receipts", remembersAnswers: false) { (service, request) throws(Refusal) in
+      try service.takeStoreReceipt(request)
+    },
+
     Route("GET", "/permissions") { (service, request) throws(Refusal) in try service.listPermissions(request) },
     Route("POST", "/access_tokens") { (service, request) throws(Refusal) in try service.createToken(request) },
     Route("GET", "/users/*/access/*") { (service, request) throws(Refusal) in try service.checkAccess(request) },
   ]
 
-  /// The handler of a request, which learns what stands in the place of each `*`.
-  static func find(_ request: inout APIRequest) throws(Refusal) -> Handler {
+  /// The route of a request, which learns what stands in the place of each `*`.
+  static func find(_ request: inout APIRequest) throws(Refusal) -> Route {
     let path = request.target.prefix { $0 != "?" }
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { URLText.unescape($0) }
     for route in all where route.method == request.method {
       guard let wildcards = route.wildcards(in: parts) else { continue }
       request.id = wildcards.first ?? ""
       request.secondID = wildcards.dropFirst().first ?? ""
-      return route.handler
+      return route
     }
-    throw Refusal(404, "There is no \(request.method) \(path)")
+    throw .noRoute(request)
   }
 
   /// What stands in the place of each `*`; nil if this is another path.
