@@ -20,7 +20,7 @@ LIBRARY_FLAGS := -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -soname=libk
 # What is set up once serves all: two installations at a time would meet.
 .NOTPARALLEL:
 
-.PHONY: help demo check build install uninstall wheel sanitize fuzz bench lint format clean setup-build setup-check
+.PHONY: help demo check build install uninstall wheel sanitize fuzz soak bench lint format clean setup-build setup-check
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -71,6 +71,10 @@ sanitize: setup-check  ## Run the Swift and C tests under the address and the th
 fuzz: setup-check  ## Feed the parsers with inputs that libFuzzer makes up, and with all changed copies of files
 	KASSA_MUTATIONS=500 $(SWIFT) test --filter Mutation
 	Tests/Fuzz/run.sh
+
+soak: setup-build  ## Run 1,000 scripted years in the simulated store; they must all be the same
+	$(SWIFT) build $(RELEASE) --product bench-store
+	.build/release-static/release/bench-store --years 1000 Tests/KassaStores/Fixtures/two_levels.storekit
 
 bench: setup-check build  ## Measure the figures of the project against their yardsticks
 	$(SWIFT) build $(RELEASE) --product bench-store

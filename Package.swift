@@ -69,7 +69,8 @@ let package = Package(
 
     // Measures what has no function in the header; Tests/Benchmarks/run.sh runs it.
     .executableTarget(
-      name: "bench-store", dependencies: ["KassaStores", "KassaCore", "KassaJSON", "CJansson"],
+      name: "bench-store",
+      dependencies: ["KassaStores", "KassaPlatform", "KassaCore", "KassaJSON", "CJansson", "CSQLite", "COpenSSL"],
       path: "Tests/Benchmarks/Store", swiftSettings: swift),
 
     tests("KassaJSON", ["KassaJSON", "CJansson"]),
@@ -96,5 +97,6 @@ if Context.environment["KASSA_FUZZ"] != nil {
   package.targets += [
     .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
     fuzzer("storekit", ["KassaStores"]),
+    fuzzer("jws", ["KassaReceipts", "KassaCore", "KassaJSON"]),
   ]
 }

@@ -104,6 +104,10 @@ public enum StoreDelivery: Sendable, Equatable {
   case verified(StoreTransaction)
   /// What could not be verified is neither kept nor finished. `reason` is a code of `kassa_verify`.
   case unverified(id: String?, productID: String?, reason: String, message: String)
+
+  public var verifiedTransaction: StoreTransaction? {
+    if case .verified(let transaction) = self { transaction } else { nil }
+  }
 }
 
 public enum StoreEvent: Sendable, Equatable {

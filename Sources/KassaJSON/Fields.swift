@@ -1,3 +1,5 @@
+import CJansson
+
 /// A value of the wrong kind at a place in a document: `plans[2].currency must be a string (got a number)`.
 public struct JSONShapeError: Error, Equatable, CustomStringConvertible {
   public let path: String
@@ -25,7 +27,9 @@ public struct Fields: Sendable {
 
   public func place(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-  public func has(_ key: String) -> Bool { json[key].map { !$0.isNull } ?? false }
+  public func has(_ key: String) -> Bool {
+    json.withMember(key) { ($0?.pointee.type ?? JSON_NULL) != JSON_NULL }
+  }
 
   public func value<Value>(
     _ key: String, _ expected: String, _ read: (JSON) -> Value?
@@ -48,14 +52,23 @@ public struct Fields: Sendable {
   public func object(_ key: String) throws(JSONShapeError) -> Fields { try required(optionalObject(key), key) }
   public func array(_ key: String) throws(JSONShapeError) -> [JSON] { try required(optionalArray(key), key) }
 
+  /// The same as `value`, without a reference to the member: most members are plain.
+  private func plain<Value>(
+    _ key: String, _ expected: String, _ read: (UnsafeMutablePointer<json_t>?) -> Value?
+  ) throws(JSONShapeError) -> Value? {
+    let (value, isAbsent) = json.withMember(key) { (read($0), ($0?.pointee.type ?? JSON_NULL) == JSON_NULL) }
+    guard value == nil, !isAbsent else { return value }
+    return try self.value(key, expected) { _ in nil }
+  }
+
   public func optionalString(_ key: String) throws(JSONShapeError) -> String? {
-    try value(key, "a string") { $0.string }
+    try plain(key, "a string", JSON.string)
   }
   public func optionalInteger(_ key: String) throws(JSONShapeError) -> Int64? {
-    try value(key, "a whole number") { $0.integer }
+    try plain(key, "a whole number", JSON.integer)
   }
   public func optionalBool(_ key: String) throws(JSONShapeError) -> Bool? {
-    try value(key, "true or false") { $0.bool }
+    try plain(key, "true or false", JSON.bool)
   }
   public func optionalObject(_ key: String) throws(JSONShapeError) -> Fields? {
     guard let json = json[key], !json.isNull else { return nil }
@@ -85,7 +98,7 @@ public struct Fields: Sendable {
 
   /// Refuses members that nobody reads, and names the known one that was probably meant.
   public func allowOnly(_ known: [String]) throws(JSONShapeError) {
-    for (key, _) in json.members where !known.contains(key) {
+    for key in json.keys where !known.contains(key) {
       let hint = nearest(to: key, in: known).map { "; did you mean \"\($0)\"?" } ?? ""
       throw JSONShapeError(path: place(of: key), problem: "is not a known key\(hint)")
     }

@@ -108,11 +108,7 @@ extension JSON {
   public var isObject: Bool { type == JSON_OBJECT }
   public var isArray: Bool { type == JSON_ARRAY }
 
-  public var string: String? {
-    guard type == JSON_STRING, let text = json_string_value(value) else { return nil }
-    let bytes = UnsafeBufferPointer(start: text, count: json_string_length(value))
-    return bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
-  }
+  public var string: String? { Self.string(value) }
 
   /// Lends the bytes of a string, which are UTF-8, without copying them; nil for anything else.
   public func withStringBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
@@ -121,13 +117,7 @@ extension JSON {
   }
 
   /// A whole number, also when it was written with a fraction of zero (`30.0`).
-  public var integer: Int64? {
-    switch type {
-    case JSON_INTEGER: json_integer_value(value)
-    case JSON_REAL: Int64(exactly: json_real_value(value))
-    default: nil
-    }
-  }
+  public var integer: Int64? { Self.integer(value) }
 
   /// A number as the shortest decimal text that reads back as the same number: `9.99`, not `9.9900000000000002`.
   public var decimalText: String? {
@@ -142,23 +132,11 @@ extension JSON {
     type == JSON_INTEGER || type == JSON_REAL ? json_number_value(value) : nil
   }
 
-  public var bool: Bool? {
-    switch type {
-    case JSON_TRUE: true
-    case JSON_FALSE: false
-    default: nil
-    }
-  }
+  public var bool: Bool? { Self.bool(value) }
 
   /// The member of that name; nil if there is none or this is no object. A null member is `.null`.
   public subscript(key: String) -> JSON? {
-    guard type == JSON_OBJECT else { return nil }
-    var key = key
-    return key.withUTF8 { bytes in
-      bytes.withMemoryRebound(to: CChar.self) {
-        JSON(viewing: json_object_getn(value, $0.baseAddress, $0.count))
-      }
-    }
+    withMember(key) { JSON(viewing: $0) }
   }
 
   /// The elements of an array; empty for anything else.
@@ -194,6 +172,54 @@ extension JSON {
     case JSON_TRUE, JSON_FALSE: "a boolean"
     default: "null"
     }
+  }
+}
+
+// MARK: - Reading without taking references
+
+extension JSON {
+  /// Lends the member of that name; NULL if there is none or this is no object.
+  func withMember<Result>(_ key: String, _ body: (UnsafeMutablePointer<json_t>?) -> Result) -> Result {
+    guard type == JSON_OBJECT else { return body(nil) }
+    var key = key
+    return key.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { body(json_object_getn(value, $0.baseAddress, $0.count)) }
+    }
+  }
+
+  static func string(_ value: UnsafeMutablePointer<json_t>?) -> String? {
+    guard let value, value.pointee.type == JSON_STRING, let text = json_string_value(value) else { return nil }
+    let bytes = UnsafeBufferPointer(start: text, count: json_string_length(value))
+    return bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+  }
+
+  static func integer(_ value: UnsafeMutablePointer<json_t>?) -> Int64? {
+    switch value?.pointee.type {
+    case JSON_INTEGER: json_integer_value(value)
+    case JSON_REAL: Int64(exactly: json_real_value(value))
+    default: nil
+    }
+  }
+
+  static func bool(_ value: UnsafeMutablePointer<json_t>?) -> Bool? {
+    switch value?.pointee.type {
+    case JSON_TRUE: true
+    case JSON_FALSE: false
+    default: nil
+    }
+  }
+
+  /// The names of an object's members in their order.
+  var keys: [String] {
+    guard type == JSON_OBJECT else { return [] }
+    var keys: [String] = []
+    var iterator = json_object_iter(value)
+    while let current = iterator, let key = json_object_iter_key(current) {
+      let bytes = UnsafeBufferPointer(start: key, count: json_object_iter_key_len(current))
+      keys.append(bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) })
+      iterator = json_object_iter_next(value, current)
+    }
+    return keys
   }
 }
 

@@ -20,7 +20,6 @@ extension JSON {
     }
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = bytes.starts(with: mark) ? UnsafeRawBufferPointer(rebasing: bytes.dropFirst(mark.count)) : bytes
-    if let value = QuickReader.read(text) { return JSON(taking: value) }
     var error = json_error_t()
     let flags = Int(JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL)
     let start = text.baseAddress?.assumingMemoryBound(to: CChar.self)

@@ -53,10 +53,11 @@ struct AppleClaims {
   /// `signedDate`, or what app transactions have in its place.
   private static func signingDate(_ fields: Fields) throws(JSONShapeError) -> Int64? {
     for key in ["signedDate", "receiptCreationDate"] {
-      guard let value = fields.json[key] else { continue }
+      if let date = try fields.appleDate(key) { return date }
       // A date that is there and says nothing is no reason to judge by the present time.
-      guard !value.isNull else { throw JSONShapeError(path: fields.place(of: key), problem: "must not be null") }
-      return try fields.appleDate(key)
+      guard fields.json[key] == nil else {
+        throw JSONShapeError(path: fields.place(of: key), problem: "must not be null")
+      }
     }
     return nil
   }

@@ -9,7 +9,7 @@ import KassaPlatform
 /// time when the payload says it was signed (at the present time if it does not say); bundle id, app id, environment,
 /// age. Nothing of the payload is read before the signature holds. There is no online look-up of revoked certificates.
 ///
-/// A chain that signed something is kept, so the next text with the same header costs little more than its own
+/// A chain that signed something is kept, so the next text with the same header costs little but its own
 /// signature. May be used from any thread.
 public final class SignedDataVerifier: Sendable {
   private let anchors: [TrustAnchor]

@@ -15,7 +15,8 @@ struct VerificationRequest: Sendable {
     do throws(JSONShapeError) {
       let fields = try Fields(json)
       try fields.allowOnly(Self.keys)
-      text = try fields.required(fields.json["text"], "text")
+      text = try fields.required(
+        fields.value("text", "a string") { json in json.withStringBytes { _ in json } }, "text")
       let age = try fields.optionalInteger("max_age_s")
       if let age, age < 0 { throw JSONShapeError(path: "max_age_s", problem: "must be 0 or more (got \(age))") }
       expected = SignedDataExpectation(

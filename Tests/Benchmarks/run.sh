@@ -17,11 +17,16 @@ for program in process_start first_answer dlopen_curl memberships operation has_
     "${libraries[@]}"
 done
 
+gcc -std=c99 -D_GNU_SOURCE -O2 -Wall -Wextra -Wpedantic -Werror -IInclude -o "$work/verify" "$here/verify.c" \
+  -ljansson -lcrypto -Lbuild -Wl,-rpath,"$PWD/build" -lkassa
+
 echo "Preparing 1,000 memberships ..." >&2
 $python $here/prepare.py build/kassa-sandbox "$work/data"
 # The largest of the published files, or our own where they are absent.
 storekit=../shared/data/storekit/41-RevenueCat-purchases-ios.storekit
 [ -e "$storekit" ] || storekit=Tests/KassaStores/Fixtures/everything.storekit
+year=../shared/data/storekit/30-Ikaikaalika-LegacyLense.storekit
+[ -e "$year" ] || year=Tests/KassaStores/Fixtures/two_levels.storekit
 state=$work/data/state config=$work/data/config.json owned=$(head -1 "$work/data/ids")
 
 {
@@ -33,7 +38,8 @@ state=$work/data/state config=$work/data/config.json owned=$(head -1 "$work/data
     $python $here/first_answer.py "$state" "$config" "$owned" -- $python $here/import_whop_sdk.py
   "$work/memberships" "$state" "$config"
   "$work/operation"
-  .build/release-static/release/bench-store "$storekit"
+  .build/release-static/release/bench-store "$storekit" "$year" "$work"
+  $python $here/verify.py "$work/verify" "$work/signed"
   bytes=$(stat -Lc %s build/libkassa.so)
   awk -v bytes="$bytes" 'BEGIN {printf "size of the stripped library, in 10 MB\t%.2f\t1.00\t%d bytes\n", bytes / 1e7, bytes}'
 } >"$work/figures"

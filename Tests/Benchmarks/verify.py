@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import statistics
 import subprocess
 import sys
 import time
@@ -31,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from signed_data import Chain, Part
 
 ROUNDS = 5
-MILLISECONDS = 400
+MILLISECONDS = 1000
 # More chains than the library keeps, so that none is known when its turn comes again.
 FRESH = 48
 
@@ -85,10 +84,11 @@ def apple(texts: list[str], root: bytes) -> float:
 def report(
     figure: str, gate: float, candidate: Callable[[], float], yardstick: Callable[[], float], factor: float = 1
 ) -> None:
+    """The best round of each side counts: what else the machine does only ever adds, and not to both alike."""
     rounds = [(candidate(), yardstick()) for _ in range(ROUNDS)]
-    ratio = statistics.median(one / other for one, other in rounds)
-    ours, theirs = (statistics.median(values) / 1000 for values in zip(*rounds))
-    print(f"{figure}\t{ratio * factor:.2f}\t{gate:.2f}\t{ours:.1f} us against {theirs:.1f} us")
+    ours, theirs = (min(values) for values in zip(*rounds))
+    details = f"{ours / 1000:.1f} us against {theirs / 1000:.1f} us"
+    print(f"{figure}\t{ours / theirs * factor:.2f}\t{gate:.2f}\t{details}")
 
 
 def main(program: str, directory: Path) -> None:

@@ -53,7 +53,7 @@ final class ScriptedStore: Store, @unchecked Sendable {
   func finish(_ transaction: StoreTransaction) async throws(KassaError) {
     if script.with({ $0.finishFails }) { throw KassaError(.storeFailed, "not now", retryable: true) }
     note("finish \(transaction.id)")
-    script.with { $0.unfinished.removeAll { $0.transaction?.id == transaction.id } }
+    script.with { $0.unfinished.removeAll { $0.verifiedTransaction?.id == transaction.id } }
   }
 
   func restore() async throws(KassaError) -> Bool {
@@ -80,10 +80,6 @@ final class ScriptedStore: Store, @unchecked Sendable {
     guard let listener = listener.with({ $0 }) else { return }
     rig.network.onLoop { listener.hear(event) }
   }
-}
-
-extension StoreDelivery {
-  var transaction: StoreTransaction? { if case .verified(let transaction) = self { transaction } else { nil } }
 }
 
 extension StoreTransaction {

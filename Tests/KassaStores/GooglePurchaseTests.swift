@@ -121,7 +121,7 @@ import Testing
 
   @Test func aPurchaseOfSeveralProductsIsOfEachOfThem() async throws {
     let purchase = signer.purchase(signed: [("productIds", ["yearly", "monthly"])])
-    #expect(try await delivery(of: purchase)?.transaction?.productID == "monthly")
+    #expect(try await delivery(of: purchase)?.verifiedTransaction?.productID == "monthly")
   }
 
   @Test("A purchase without an order is named by the hash of its token", arguments: ["", nil] as [JSON])
@@ -173,7 +173,7 @@ import Testing
     let purchase = Self.said.merging([("environment", "sandbox")])
     #expect(try await delivery(of: purchase, in: trusting())?.reason == "wrong_environment")
     let open = try shop.store(HostShop.google.merging([("environments", ["production", "sandbox"])]))
-    #expect(try await delivery(of: purchase, in: open)?.transaction?.environment == .sandbox)
+    #expect(try await delivery(of: purchase, in: open)?.verifiedTransaction?.environment == .sandbox)
   }
 
   // MARK: On the host's word

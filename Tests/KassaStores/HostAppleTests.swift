@@ -73,7 +73,7 @@ import Testing
     let text = try authority.sign(Self.payload.merging([("environment", "Sandbox")]))
     shop.replies["unfinished"] = ["transactions": [["store": "apple", "jws": JSON(text)]]]
     let found = try await store([("environments", ["sandbox"])]).unfinished()
-    #expect(found.map { $0.transaction?.environment } == [.sandbox])
+    #expect(found.map { $0.verifiedTransaction?.environment } == [.sandbox])
   }
 
   @Test("Xcode's data stands under no root, and counts only where the configuration names its environment")
@@ -83,7 +83,7 @@ import Testing
     shop.replies["unfinished"] = ["transactions": [["store": "apple", "jws": JSON(text)]]]
     #expect(try await store().unfinished().map(\.reason) == ["untrusted_root"])
     let open = try store([("environments", ["production", "xcode"])])
-    #expect(try await open.unfinished().map { $0.transaction?.environment } == [.xcode])
+    #expect(try await open.unfinished().map { $0.verifiedTransaction?.environment } == [.xcode])
     // The same key does not make a purchase in production of it.
     let production = try other.sign(Self.payload)
     shop.replies["unfinished"] = ["transactions": [["store": "apple", "jws": JSON(production)]]]

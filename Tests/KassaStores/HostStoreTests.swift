@@ -312,7 +312,7 @@ import Testing
     shop.replies = ["unfinished": reply, "entitlements": reply]
     let store = try shop.store()
     #expect(try await store.unfinished().count == 2)
-    #expect(try await store.entitlements().compactMap(\.transaction?.productID) == ["monthly"])
+    #expect(try await store.entitlements().compactMap(\.verifiedTransaction?.productID) == ["monthly"])
   }
 
   @Test(

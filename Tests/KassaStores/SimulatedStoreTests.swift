@@ -23,7 +23,7 @@ struct SimulatedStoreTests {
     #expect(try await shop.owned() == [])
     #expect(await refusal { try await shop.buy("coins", quantity: 11) } == "invalid_argument invalid_quantity")
     #expect(await refusal { try await shop.buy("lifetime", quantity: 2) } == "invalid_argument invalid_quantity")
-    #expect(await refusal { try await shop.buy("coin") } == "plan_not_found product_unavailable")
+    #expect(await refusal { try await shop.buy("coin") } == "product_not_found product_unavailable")
     #expect(try await Counter(isXcode: true).buy("coins").environment == .xcode)
   }
 
@@ -48,7 +48,7 @@ struct SimulatedStoreTests {
       _ = try await shop.store.purchase(StoreOrder(productID: "coins"))
       Issue.record("the call did not fail")
     } catch {
-      #expect(error.code == .serviceUnavailable && !error.retryable)
+      #expect(error.code == .storeFailed && !error.retryable)
       #expect(error.message.contains("unfinished") && !error.message.contains("nothing"))
     }
     #expect(shop.takeUpdates().isEmpty)
@@ -60,7 +60,7 @@ struct SimulatedStoreTests {
     func shop(_ call: StoreSettings.FailingCall) throws -> Counter {
       try Counter(Goods.with { $0.failures[call] = "generic 3" })
     }
-    let failed = "service_unavailable store_error"
+    let failed = "store_failed store_error"
     let closed = try shop(.loadProducts), lost = try shop(.sync)
     #expect(await refusal { _ = try await closed.store.products(["coins"]) } == failed)
     #expect(await refusal { _ = try await lost.store.restore() } == failed)
@@ -81,8 +81,8 @@ struct SimulatedStoreTests {
     #expect(await refusal { try await declined.buy("coins") } == "payment_failed declined")
     #expect(try await declined.unfinished() == [])
     let barred = try Counter(Goods.with { $0.isPaymentDisabled = true })
-    #expect(await refusal { try await barred.buy("coins") } == "permission_denied purchase_not_allowed")
-    #expect(try await barred.store.call(.canMakePayments, .null) == ["allowed": false])
+    #expect(await refusal { try await barred.buy("coins") } == "store_failed purchase_not_allowed")
+    #expect(try await barred.store.call(.canMakePayments, .null) == ["can_make_payments": false])
   }
 
   // MARK: Offers
@@ -117,10 +117,10 @@ struct SimulatedStoreTests {
     func trying(_ offer: String) async -> String {
       await refusal { try await shop.buy("basic.monthly", offer: .id(offer)) }
     }
-    #expect(await trying("half") == "service_refused ineligible_for_offer")
-    #expect(await trying("back") == "service_refused ineligible_for_offer")
-    #expect(await trying("hafl") == "invalid_argument invalid_offer")
-    #expect(await trying("WELCOME") == "invalid_argument invalid_offer")
+    #expect(await trying("half") == "offer_unavailable ineligible_for_offer")
+    #expect(await trying("back") == "offer_unavailable ineligible_for_offer")
+    #expect(await trying("hafl") == "offer_unavailable invalid_offer")
+    #expect(await trying("WELCOME") == "offer_unavailable invalid_offer")
     #expect(try await shop.unfinished() == [])
     #expect(try await shop.buy("basic.monthly", offer: .none).offer == nil)
   }
@@ -129,14 +129,14 @@ struct SimulatedStoreTests {
     var catalogue = Goods.catalogue
     catalogue.codeTerms = ["basic.monthly": ["WELCOME": StoreCodeTerms(customers: [.new], isStackable: false)]]
     let shop = try Counter(catalogue)
-    #expect(try await shop.store.call(.presentCodeRedemption, ["code": "WELCOME"]) == ["outcome": "success"])
+    #expect(try await shop.store.call(.presentCodeRedemption, ["code": "WELCOME"]) == ["outcome": "completed"])
     let bought = try #require(shop.takeUpdates().first)
     #expect(bought.offer?.kind == .code && bought.offer?.paymentMode == .payUpFront)
     #expect(day(bought.expiresAt) == "2027-01-20" && bought.price?.amountText == "15.00")
     let again = await refusal { try shop.act(["action": "redeem_code", "code": "WELCOME"]) }
-    #expect(again == "service_refused ineligible_for_offer")
+    #expect(again == "offer_unavailable ineligible_for_offer")
     #expect(
-      await refusal { try shop.act(["action": "redeem_code", "code": "OTHER"]) } == "invalid_argument invalid_offer")
+      await refusal { try shop.act(["action": "redeem_code", "code": "OTHER"]) } == "offer_unavailable invalid_offer")
   }
 
   // MARK: Sheets

@@ -135,14 +135,14 @@ final class Counter {
     return transaction
   }
 
-  func unfinished() async throws -> [StoreTransaction] { try await store.unfinished().map { try $0.transaction } }
-  func entitlements() async throws -> [StoreTransaction] { try await store.entitlements().map { try $0.transaction } }
+  func unfinished() async throws -> [StoreTransaction] { try await store.unfinished().map { try $0.required } }
+  func entitlements() async throws -> [StoreTransaction] { try await store.entitlements().map { try $0.required } }
   func owned() async throws -> [String] { try await entitlements().map(\.productID) }
 
   /// The state of the only subscription of a group.
   func status(_ group: String = "main") async throws -> JSON {
-    let groups = try await store.call(.subscriptionStatus, ["group_id": JSON(group)])["groups"]?.elements ?? []
-    return groups.first?["statuses"]?.elements.first ?? .null
+    let result = try await store.call(.subscriptionStatus, ["group_id": JSON(group)])
+    return result["statuses"]?.elements.first ?? .null
   }
 
   func state(_ group: String = "main") async throws -> String { try await status(group)["state"]?.string ?? "none" }
@@ -166,7 +166,7 @@ final class Counter {
 struct Unexpected: Error { var text: String }
 
 extension StoreDelivery {
-  var transaction: StoreTransaction {
+  var required: StoreTransaction {
     get throws {
       guard case .verified(let transaction) = self else { throw Unexpected(text: "\(self)") }
       return transaction

@@ -65,10 +65,10 @@ struct SubscriptionTests {
     try await shop.buy("basic.other")
     try shop.act(["action": "cancel_subscription", "product_id": "basic.other"])
     #expect(try await shop.owned() == ["basic.other"])
-    #expect(try await shop.status()["renewal"]?["will_auto_renew"] == false)
+    #expect(try await shop.status()["will_renew"] == false)
     try shop.advance(days: 31)
     #expect(try await shop.owned() == [])
-    #expect(try await shop.status()["renewal"]?["expiration_reason"] == "cancelled")
+    #expect(try await shop.status()["expiration_reason"] == "cancelled")
     #expect(shop.takeUpdates().isEmpty)
   }
 
@@ -90,10 +90,10 @@ struct SubscriptionTests {
     try await shop.buy("basic.other")
     try shop.act(["action": "fail_billing"])
     try shop.move(to: "2026-11-20T10:00:00Z")
-    #expect(try await shop.state() == "in_grace_period")
+    #expect(try await shop.state() == "grace_period")
     #expect(try await shop.owned() == ["basic.other"])
-    let renewal = try await shop.status()["renewal"]
-    #expect(day(renewal?["grace_period_expires_at"]?.integer) == "2026-12-06")
+    let status = try await shop.status()
+    #expect(day(status["grace_period_ends_at"]?.integer) == "2026-12-06")
     try shop.move(to: "2026-11-25T00:00:00Z")
     try shop.act(["action": "recover_billing"])
     let recovered = try #require(shop.takeUpdates().last)
@@ -108,17 +108,17 @@ struct SubscriptionTests {
     try shop.act(["action": "fail_billing"])
     // Weekly ones have 6 days of grace.
     try shop.move(to: "2026-11-02T09:59:59Z")
-    #expect(try await shop.state("news") == "in_grace_period")
+    #expect(try await shop.state("news") == "grace_period")
     try shop.move(to: "2026-11-02T10:00:00Z")
-    #expect(try await shop.state("news") == "in_billing_retry_period")
+    #expect(try await shop.state("news") == "billing_retry")
     try shop.move(to: "2026-12-06T10:00:00Z")
-    #expect(try await shop.state() == "in_billing_retry_period")
+    #expect(try await shop.state() == "billing_retry")
     #expect(try await shop.owned() == [])
     try shop.move(to: "2027-01-19T09:59:59Z")
-    #expect(try await shop.state() == "in_billing_retry_period")
+    #expect(try await shop.state() == "billing_retry")
     try shop.move(to: "2027-01-19T10:00:00Z")
     #expect(try await shop.state() == "expired")
-    #expect(try await shop.status()["renewal"]?["expiration_reason"] == "billing_error")
+    #expect(try await shop.status()["expiration_reason"] == "billing_error")
   }
 
   @Test func recoveryAfterAccessHasEndedBeginsANewPeriod() async throws {
@@ -126,7 +126,7 @@ struct SubscriptionTests {
     try await shop.buy("basic.other")
     try shop.act(["action": "fail_billing"])
     try shop.move(to: "2026-12-03T00:00:00Z")
-    #expect(try await shop.state() == "in_billing_retry_period")
+    #expect(try await shop.state() == "billing_retry")
     try shop.act(["action": "recover_billing"])
     let recovered = try #require(shop.takeUpdates().last)
     #expect(day(recovered.purchasedAt) == "2026-12-03" && day(recovered.expiresAt) == "2027-01-03")
@@ -136,9 +136,9 @@ struct SubscriptionTests {
     let shop = try Counter(Goods.with { $0.hasBillingIssues = true })
     try await shop.buy("basic.other")
     try shop.advance(days: 31)
-    #expect(try await shop.state() == "in_billing_retry_period")
+    #expect(try await shop.state() == "billing_retry")
     try shop.act(["action": "cancel_subscription"])
-    #expect(try await shop.status()["renewal"]?["expiration_reason"] == "cancelled")
+    #expect(try await shop.status()["expiration_reason"] == "cancelled")
   }
 
   // MARK: Changing
@@ -158,7 +158,7 @@ struct SubscriptionTests {
     #expect(try shop.store.eventLog().last?.contains(#""refunded":"6.09 USD""#) == true)
     #expect(try await shop.store.purchase(StoreOrder(productID: "basic.yearly")) == .pending)
     #expect(try await shop.owned() == ["pro.monthly"])
-    #expect(try await shop.status()["renewal"]?["renewal_product_id"] == "basic.yearly")
+    #expect(try await shop.status()["renews_product_id"] == "basic.yearly")
     try shop.move(to: "2026-11-30T10:00:00Z")
     let down = try #require(shop.takeUpdates().last)
     #expect(down.productID == "basic.yearly" && down.isRenewal == true && day(down.expiresAt) == "2027-11-30")
@@ -195,7 +195,7 @@ struct SubscriptionTests {
       try shop.advance(days: 31)
       let state = try await shop.state()
       #expect((state == "expired" ? state : shop.takeUpdates().first?.price?.amountText) == expected)
-      if state == "expired" { #expect(try await shop.status()["renewal"]?["expiration_reason"] == "price_increase") }
+      if state == "expired" { #expect(try await shop.status()["expiration_reason"] == "price_increase") }
     }
   }
 

@@ -10,7 +10,7 @@ extension HostStore {
     switch method {
     case .storefront: return ["storefront": try await storefront()?.document ?? .null]
     case .entitlements:
-      return ["transactions": .array(try await entitlements().compactMap { $0.transaction?.document })]
+      return ["transactions": .array(try await entitlements().compactMap { $0.verifiedTransaction?.document })]
     default: try requireSupport()
     }
     if method == .appTransaction, configuration.platform != .known(.apple) {
@@ -54,7 +54,7 @@ extension HostStore {
     if case .unverified(_, _, let reason, _) = transaction?.delivery { doubt = JSON(reason) }
     return [
       "state": JSON(try fields.word("state", SubscriptionState.self).rawValue),
-      "transaction": transaction?.delivery.transaction?.document ?? .null, "unverified_reason": doubt,
+      "transaction": transaction?.delivery.verifiedTransaction?.document ?? .null, "unverified_reason": doubt,
       "will_renew": JSON(try fields.optionalBool("will_renew")),
       "renews_product_id": JSON(try fields.optionalName("renews_product_id")),
       "grace_period_ends_at": JSON(try fields.optionalTime("grace_period_ends_at")),

@@ -76,7 +76,7 @@ public final class HostStore: Store {
     }
     guard let bought else { return outcome == .cancelled ? .cancelled : .pending }
     guard !bought.isPending else { return .pending }
-    if let other = bought.delivery.transaction?.productID, other != order.productID {
+    if let other = bought.delivery.verifiedTransaction?.productID, other != order.productID {
       // It is real, so it counts; but it does not say how this purchase ended.
       listener?(.updated(bought.delivery))
       throw KassaError(
@@ -114,7 +114,7 @@ public final class HostStore: Store {
     guard isSupported else { return [] }
     let reply = try await ask("entitlements")
     return try reply.read { (fields) throws(JSONShapeError) in
-      try transactions.readAll(fields).filter { !$0.isPending && $0.delivery.transaction?.kind != .consumable }
+      try transactions.readAll(fields).filter { !$0.isPending && $0.delivery.verifiedTransaction?.kind != .consumable }
         .map(\.delivery)
     }
   }

@@ -71,10 +71,3 @@ struct HostTransactionReader {
     }
   }
 }
-
-extension StoreDelivery {
-  var transaction: StoreTransaction? {
-    if case .verified(let transaction) = self { return transaction }
-    return nil
-  }
-}

@@ -9,7 +9,8 @@ extension StoreLedger {
     [
       "now": JSON(now), "next_number": JSON(nextNumber), "app_transaction_id": JSON(appTransactionID),
       "created_at": JSON(createdAt), "storefront": storefront?.document ?? .null, "policy": JSON(policy?.word),
-      "billing_fails": JSON(billingFails), "prices": .object(prices.sorted { $0.key < $1.key }.map { ($0, $1.kept) }),
+      "billing_fails": JSON(billingFails), "grace": JSON(hasGrace),
+      "prices": .object(prices.sorted { $0.key < $1.key }.map { ($0, $1.kept) }),
       "introduced_groups": .array(introducedGroups.sorted().map { JSON($0) }),
       "subscriptions": .array(subscriptions.map(\.document)), "pending": .array(pending.map(\.document)),
       "messages": .array(messages.map(\.document)),
@@ -23,6 +24,7 @@ extension StoreLedger {
       storefront: try Storefront(fields.optionalObject("storefront")))
     policy = try fields.value("policy", "a policy") { $0.string.flatMap { SheetPolicy($0) } }
     billingFails = try fields.optionalBool("billing_fails")
+    hasGrace = try fields.optionalBool("grace")
     for (id, price) in try fields.object("prices").json.members {
       prices[id] = try Money(kept: Fields(price, path: "prices"))
     }

@@ -13,15 +13,15 @@ extension SimulatedStore {
     switch method {
     case .manageSubscriptions:
       try failIfTold(.manageSubscriptions, "the subscriptions could not be shown")
-      return [:]
+      return ["outcome": "completed"]
     case .presentCodeRedemption: return try await redeem(fields)
-    case .storefront: return ledger.storefront?.document ?? .null
-    case .canMakePayments: return ["allowed": JSON(!shop.settings.isPaymentDisabled)]
+    case .storefront: return ["storefront": ledger.storefront?.document ?? .null]
+    case .canMakePayments: return ["can_make_payments": JSON(!shop.settings.isPaymentDisabled)]
     case .beginRefund: return try await beginRefund(fields)
     case .subscriptionStatus:
       try failIfTold(.subscriptionStatus, "the subscriptions' status could not be loaded")
       return try subscriptionStatus(fields)
-    case .entitlements: return ["transactions": .array(ledger.entitled.compactMap { verified($0.id)?.document })]
+    case .entitlements: return document(of: ledger.entitled.map { delivery(of: $0.id) })
     case .appTransaction:
       try failIfTold(.appTransaction, "the app's own transaction could not be loaded")
       return try appTransaction()
@@ -55,7 +55,7 @@ extension SimulatedStore {
     try change { ledger, shop throws(StoreRefusal) in
       ((), try ledger.redeem(code, productID: productID, appAccountToken: nil, in: shop).events)
     }
-    return ["outcome": "success"]
+    return ["outcome": "completed"]
   }
 
   private func beginRefund(_ fields: Fields) async throws(KassaError) -> JSON {
@@ -83,65 +83,73 @@ extension SimulatedStore {
 
   // MARK: Questions
 
-  private func subscriptionStatus(_ fields: Fields) throws(KassaError) -> JSON {
-    let wanted = try read(.subscriptionStatus) { () throws(JSONShapeError) in try fields.optionalString("group_id") }
-    var order: [String] = []
-    for product in shop.catalogue.products {
-      if let id = product.subscription?.groupID, !order.contains(id), wanted ?? id == id { order.append(id) }
+  private func document(of deliveries: [StoreDelivery]) -> JSON {
+    var transactions: [JSON] = [], unverified: [JSON] = []
+    for delivery in deliveries {
+      switch delivery {
+      case .verified(let transaction): transactions.append(transaction.document)
+      case .unverified(let id, let productID, let reason, let message):
+        unverified.append([
+          "id": JSON(id), "product_id": JSON(productID), "reason": JSON(reason), "message": JSON(message),
+        ])
+      }
     }
-    return [
-      "groups": .array(
-        order.map { groupID in
-          let statuses = ledger.subscriptions.filter { $0.groupID == groupID }.map { status($0) }
-          return ["group_id": JSON(groupID), "statuses": .array(statuses)]
-        })
-    ]
+    return ["transactions": .array(transactions), "unverified": .array(unverified)]
   }
 
+  /// Of a group, of a product's group, or of all.
+  private func subscriptionStatus(_ fields: Fields) throws(KassaError) -> JSON {
+    let (group, product) = try read(.subscriptionStatus) { () throws(JSONShapeError) in
+      (try fields.optionalString("group_id"), try fields.optionalString("product_id"))
+    }
+    let wanted = group ?? product.flatMap { shop[$0]?.subscription?.groupID }
+    guard wanted != nil || product == nil else {
+      throw KassaError(
+        .productNotFound, "subscription_status: the store sells no subscription \"\((product ?? "").quoted)\"")
+    }
+    let subscriptions = ledger.subscriptions.filter { wanted ?? $0.groupID == $0.groupID }
+    return ["statuses": .array(subscriptions.map { status($0) })]
+  }
+
+  /// What docs/store.md says of a status, and what only this store tells: what comes next, and for how much.
   private func status(_ subscription: LedgerSubscription) -> JSON {
-    [
-      "state": JSON(subscription.state.word), "transaction": verified(subscription.latestID)?.document ?? .null,
-      "renewal": renewal(subscription),
-    ]
-  }
-
-  private func renewal(_ subscription: LedgerSubscription) -> JSON {
     var graceEnd: Int64?
     var reason: String?
     if case .grace(let end, _) = subscription.state { graceEnd = end }
     if case .expired(let why) = subscription.state { reason = why.word }
+    var doubt: String?
+    if case .unverified(_, _, let why, _) = delivery(of: subscription.latestID) { doubt = why }
     let offer = ledger.nextOffer(of: subscription)?.offer
-    let product = shop[subscription.renewalProductID]
-    let price = offer?.price.money ?? product.map { ledger.price(of: $0) }
+    let price = offer?.price.money ?? shop[subscription.renewalProductID].map { ledger.price(of: $0) }
+    let renews = subscription.willRenew && (subscription.isActive || subscription.isRetrying)
     let winBack = shop[subscription.productID]?.subscription?.offers.filter {
       $0.kind == .winBack && ledger.mayHave($0, inGroup: subscription.groupID) == true
     }
-    let consent: String? =
-      switch subscription.priceIncrease?.consent {
-      case .awaited?: "pending"
-      case .given?: "agreed"
-      case nil: nil
-      }
     return [
-      "will_auto_renew": JSON(subscription.willRenew), "product_id": JSON(subscription.productID),
-      "renewal_product_id": JSON(subscription.willRenew ? subscription.renewalProductID : nil),
-      "renews_at": JSON(subscription.willRenew && subscription.isActive ? subscription.periodEnd : nil),
-      "renewal_price": price.map { formatted($0).document } ?? .null, "offer": offer?.document ?? .null,
-      "in_billing_retry": JSON(subscription.isRetrying), "grace_period_expires_at": JSON(graceEnd),
-      "expiration_reason": JSON(reason), "price_increase": JSON(consent),
-      "eligible_win_back_offers": .array((winBack ?? []).compactMap { $0.id.map { JSON($0) } }),
+      "state": JSON(subscription.state.word), "transaction": verified(subscription.latestID)?.document ?? .null,
+      "unverified_reason": JSON(doubt), "will_renew": JSON(renews),
+      "renews_product_id": JSON(renews ? subscription.renewalProductID : nil),
+      "grace_period_ends_at": JSON(graceEnd), "expiration_reason": JSON(reason),
+      "group_id": JSON(subscription.groupID),
+      "renews_at": JSON(renews && !subscription.isRetrying ? subscription.periodEnd : nil),
+      "renewal_price": renews ? price.map { formatted($0).document } ?? .null : .null,
+      "renewal_offer": renews ? offer?.document ?? .null : .null,
+      "price_increase": JSON(subscription.priceIncrease?.consent.word),
+      "win_back_offers": .array((winBack ?? []).compactMap { $0.id.map { JSON($0) } }),
     ]
   }
 
   private func appTransaction() throws(KassaError) -> JSON {
     do throws(Refusal) {
-      let document = payload.appTransaction(of: ledger, signedAt: ledger.now)
+      let read = try signer.appTransaction(payload.appTransaction(of: ledger, signedAt: ledger.now))
       return [
-        "bundle_id": JSON(payload.bundleID), "environment": JSON(payload.environment == .xcode ? "xcode" : "sandbox"),
-        "app_transaction_id": JSON(ledger.appTransactionID), "originally_purchased_at": JSON(ledger.createdAt),
-        "jws": JSON(try signer.sign(document)),
+        "bundle_id": read["bundleId"] ?? .null, "environment": read["receiptType"] ?? .null,
+        "application_version": read["applicationVersion"] ?? .null,
+        "original_application_version": read["originalApplicationVersion"] ?? .null,
+        "original_purchased_at": read["originalPurchaseDate"] ?? .null,
+        "app_transaction_id": read["appTransactionId"] ?? .null,
       ]
-    } catch { throw KassaError(.internalError, "the app transaction could not be signed: \(error)") }
+    } catch { throw KassaError(.transactionUnverified, "app_transaction: \(error)", reason: error.reason) }
   }
 
   private func displayMessage(_ fields: Fields) throws(KassaError) -> JSON {
@@ -153,7 +161,7 @@ extension SimulatedStore {
       ledger.messages.remove(at: place)
       return ((), [])
     }
-    return [:]
+    return ["outcome": "completed"]
   }
 }
 
@@ -161,25 +169,34 @@ extension StoreMethod {
   /// What a simulated store reads of the parameters.
   fileprivate var keys: [String] {
     switch self {
-    case .manageSubscriptions: ["group_id"]
-    case .presentCodeRedemption: ["code", "product_id"]
-    case .beginRefund: ["transaction_id"]
-    case .subscriptionStatus: ["group_id"]
-    case .displayMessage: ["id"]
+    case .manageSubscriptions: ["group_id", "confirm_in"]
+    case .presentCodeRedemption: ["code", "product_id", "confirm_in"]
+    case .beginRefund: ["transaction_id", "confirm_in"]
+    case .subscriptionStatus: ["group_id", "product_id"]
+    case .displayMessage: ["id", "confirm_in"]
     case .storefront, .canMakePayments, .entitlements, .appTransaction, .messages: []
     }
   }
 }
 
 extension LedgerSubscription.State {
-  /// StoreKit's `Product.SubscriptionInfo.RenewalState`.
+  /// StoreKit's `Product.SubscriptionInfo.RenewalState`, in the words of docs/store.md.
   var word: String {
     switch self {
     case .subscribed: "subscribed"
-    case .grace: "in_grace_period"
-    case .retry: "in_billing_retry_period"
+    case .grace: "grace_period"
+    case .retry: "billing_retry"
     case .expired: "expired"
     case .revoked: "revoked"
+    }
+  }
+}
+
+extension PriceIncrease.Consent {
+  fileprivate var word: String {
+    switch self {
+    case .awaited: "awaited"
+    case .given: "given"
     }
   }
 }

@@ -39,7 +39,7 @@ extension SimulatedStore {
     try refresh()
     guard !shop.settings.isPaymentDisabled else {
       throw KassaError(
-        .permissionDenied, "this account may not buy: the .storekit file switches payments off",
+        .storeFailed, "this account may not buy: the .storekit file switches payments off",
         reason: "purchase_not_allowed")
     }
     let request = PurchaseRequest(
@@ -105,7 +105,7 @@ extension SimulatedStore {
     }
     if let failure {
       throw KassaError(
-        .serviceUnavailable,
+        .storeFailed,
         "the store failed (\(failure)) after its sheet was confirmed: whether the purchase went through shows in the "
           + "store's unfinished transactions", reason: "store_error")
     }
@@ -143,7 +143,7 @@ extension SimulatedStore {
   func failIfTold(_ call: StoreSettings.FailingCall, _ what: String) throws(KassaError) {
     guard let failure = shop.settings.failures[call] else { return }
     throw KassaError(
-      .serviceUnavailable, "\(what): the .storekit file makes it fail (\(failure))", reason: "store_error",
+      .storeFailed, "\(what): the .storekit file makes it fail (\(failure))", reason: "store_error",
       retryable: true)
   }
 }

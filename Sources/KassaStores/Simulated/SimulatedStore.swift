@@ -355,10 +355,10 @@ public final class SimulatedStore: Store, @unchecked Sendable {
 extension StoreRefusal {
   var kassaError: KassaError {
     switch reason {
-    case .unknownProduct: KassaError(.planNotFound, message, reason: reason.rawValue)
+    case .unknownProduct: KassaError(.productNotFound, message, reason: reason.rawValue)
+    case .unknownOffer, .ineligible: KassaError(.offerUnavailable, message, reason: reason.rawValue)
+    case .invalidQuantity: KassaError(.invalidArgument, message, reason: reason.rawValue)
     case .unknownTransaction, .nothingThere: KassaError(.notFound, message, reason: reason.rawValue)
-    case .unknownOffer, .invalidQuantity: KassaError(.invalidArgument, message, reason: reason.rawValue)
-    case .ineligible: KassaError(.serviceRefused, message, reason: reason.rawValue)
     }
   }
 }

@@ -4,7 +4,8 @@ import KassaJSON
 /// What `simulate` does to a store; `docs/simulated-store.md` lists the actions for users.
 enum StoreAction: Sendable, Equatable {
   case renew(productID: String?)
-  case setBilling(fails: Bool)
+  /// `hasGrace` takes the place of the file's switch.
+  case setBilling(fails: Bool, hasGrace: Bool?)
   case refund(transactionID: String, isAppIssue: Bool, share: RefundShare)
   case revokeFamily(productID: String?)
   case setRenewal(on: Bool, productID: String?)
@@ -36,8 +37,11 @@ enum StoreAction: Sendable, Equatable {
       "renew", ["product_id"],
       { fields throws(JSONShapeError) in .renew(productID: try fields.optionalString("product_id")) }
     ),
-    ("fail_billing", [], { _ in .setBilling(fails: true) }),
-    ("recover_billing", [], { _ in .setBilling(fails: false) }),
+    (
+      "fail_billing", ["grace"],
+      { fields throws(JSONShapeError) in .setBilling(fails: true, hasGrace: try fields.optionalBool("grace")) }
+    ),
+    ("recover_billing", [], { _ in .setBilling(fails: false, hasGrace: nil) }),
     ("refund", ["transaction_id", "reason", "percentage", "prorated"], refund),
     (
       "revoke_family", ["product_id"],
@@ -172,7 +176,7 @@ extension StoreLedger {
   mutating func perform(_ action: StoreAction, in shop: StoreShop) throws(StoreRefusal) -> [LedgerEvent] {
     switch action {
     case .renew(let productID): return try renewNow(productID: productID, in: shop)
-    case .setBilling(let fails): return setBilling(fails: fails, in: shop)
+    case .setBilling(let fails, let grace): return setBilling(fails: fails, hasGrace: grace, in: shop)
     case .refund(let id, let isAppIssue, let share):
       let percentage: Int64? =
         switch share {

@@ -121,8 +121,9 @@ extension StoreLedger {
   }
 
   /// From now on renewals cannot be charged, or can again; those that wait are charged at once.
-  mutating func setBilling(fails: Bool, in shop: StoreShop) -> [LedgerEvent] {
+  mutating func setBilling(fails: Bool, hasGrace grace: Bool? = nil, in shop: StoreShop) -> [LedgerEvent] {
     billingFails = fails
+    hasGrace = grace
     let event = LedgerEvent(at: now, kind: .changed, details: [.init("billing_fails", JSON(fails))])
     guard !fails else { return [event] }
     return [event] + subscriptions.filter(\.isRetrying).flatMap { recover($0, in: shop) }
@@ -190,6 +191,7 @@ extension StoreLedger {
     messages = []
     prices = [:]
     billingFails = nil
+    hasGrace = nil
     policy = nil
     forgetTransactions()
     return [LedgerEvent(at: now, kind: .cleared)]

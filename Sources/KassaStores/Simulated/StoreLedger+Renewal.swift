@@ -112,7 +112,7 @@ extension StoreLedger {
     let rate = shop.settings.timeRate
     let retryEnd = moment.adding(rate.retryMilliseconds)
     var event = LedgerEvent(at: moment, kind: .billingFailed, productID: subscription.productID)
-    if shop.settings.hasBillingGracePeriod {
+    if hasGrace ?? shop.settings.hasBillingGracePeriod {
       let graceEnd = min(moment.adding(rate.graceMilliseconds(for: period)), retryEnd)
       subscription.state = .grace(until: graceEnd, retryUntil: retryEnd)
       event.details = [.init("grace_ends_at", JSON(Timestamp.iso8601(graceEnd)))]

@@ -16,6 +16,8 @@ struct StoreLedger: Sendable, Equatable {
   var policy: SheetPolicy?
   /// Whether charges for renewals fail; nil as the `.storekit` file says.
   var billingFails: Bool?
+  /// Whether there is a grace period then; nil as the file says.
+  var hasGrace: Bool?
   /// Prices that were changed after the file was written, by product.
   var prices: [String: Money] = [:]
   /// Of each group at most one of each ownership.

@@ -8,12 +8,14 @@ struct StoreSigner: Sendable {
   let authority: SigningAuthority
   private let verifier: SignedDataVerifier
   private let expectation: SignedDataExpectation
+  private let appExpectation: SignedDataExpectation
 
   init(_ authority: SigningAuthority, _ payload: TransactionPayload, time: any TimeSource) {
     self.authority = authority
     verifier = SignedDataVerifier(anchors: [authority.root], time: time)
-    expectation = SignedDataExpectation(
-      .transaction, bundleID: payload.bundleID, environments: [payload.environment == .xcode ? .xcode : .sandbox])
+    let environments: Set<StoreTransaction.Environment> = [payload.environment == .xcode ? .xcode : .sandbox]
+    expectation = SignedDataExpectation(.transaction, bundleID: payload.bundleID, environments: environments)
+    appExpectation = SignedDataExpectation(.appTransaction, bundleID: payload.bundleID, environments: environments)
   }
 
   func sign(_ payload: JSON) throws(Refusal) -> String { try authority.sign(payload) }
@@ -21,4 +23,7 @@ struct StoreSigner: Sendable {
   func transaction(_ text: String) throws(Refusal) -> StoreTransaction {
     try StoreTransaction(applePayload: verifier.verify(text, expectation), proof: text)
   }
+
+  /// An app transaction, signed and read again.
+  func appTransaction(_ payload: JSON) throws(Refusal) -> JSON { try verifier.verify(sign(payload), appExpectation) }
 }

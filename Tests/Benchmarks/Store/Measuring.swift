@@ -20,6 +20,12 @@ struct Comparison {
     (ratio, nanoseconds, yardstickNanoseconds) = (median(ratios), median(times), median(yardsticks))
   }
 
+  /// Nanoseconds of both ways, round by round.
+  init(_ rounds: [(Double, Double)]) {
+    ratio = median(rounds.map { $0.0 / $0.1 })
+    (nanoseconds, yardstickNanoseconds) = (median(rounds.map(\.0)), median(rounds.map(\.1)))
+  }
+
   func print(_ figure: String, gate: Double) {
     let micros = [nanoseconds, yardstickNanoseconds].map { "\(($0 / 100).rounded() / 10) µs" }
     let numbers = [ratio, gate].map { "\(($0 * 100).rounded() / 100)" }
@@ -33,7 +39,7 @@ private func nanosecondsEach(_ count: Int, _ body: () -> Void) -> Double {
   return Double(now() - start) / Double(count)
 }
 
-private func now() -> Int64 {
+func now() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)

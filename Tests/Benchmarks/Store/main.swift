@@ -2,8 +2,9 @@ import CJansson
 import Glibc
 import KassaStores
 
-// bench-store FILE.storekit: measures the parts of the simulated store, and writes a line for each as run.sh wants them:
-// figure, ratio, gate, remark.
+// bench-store FILE.storekit YEAR.storekit FOLDER: measures the parts of the simulated store, and writes a line for each as run.sh wants them:
+// figure, ratio, gate, remark. The folder is where databases may lie.
+// bench-store --years COUNT YEAR.storekit: runs so many years; fails if two of them differ.
 
 func fail(_ message: String) -> Never {
   let text = "bench-store: \(message)\n"
@@ -11,9 +12,20 @@ func fail(_ message: String) -> Never {
   exit(2)
 }
 
-guard CommandLine.arguments.count == 2, let path = CommandLine.arguments.last, let bytes = contents(path) else {
-  fail("usage: bench-store FILE.storekit")
+let arguments = Array(CommandLine.arguments.dropFirst())
+guard arguments.count == 3 else { fail("usage: bench-store FILE.storekit YEAR.storekit FOLDER") }
+
+if arguments[0] == "--years" {
+  guard let count = Int(arguments[1]), let file = contents(arguments[2]) else { fail("usage: --years COUNT FILE") }
+  do {
+    let (different, hash) = try await repeatYears(count, file)
+    print("\(count) years, \(different) different event logs, hash \(hash)")
+    exit(different == 1 ? 0 : 1)
+  } catch { fail("\(arguments[2]): \(error)") }
 }
+
+let path = arguments[0]
+guard let bytes = contents(path), let year = contents(arguments[1]) else { fail("a file cannot be read") }
 
 /// Reading a `.storekit` file, against Jansson's parse of the same bytes.
 let reading = Comparison(rounds: 31, repetitions: 50) {
@@ -24,3 +36,10 @@ let reading = Comparison(rounds: 31, repetitions: 50) {
   json_decref(tree)
 }
 reading.print("reading a .storekit file of \(bytes.count) bytes, against json_loadb of it", gate: 5)
+
+/// A year in the simulated store, against SQLite and libcrypto doing as much.
+do {
+  let (years, work) = try await compareYears(year, folder: arguments[2], rounds: 15)
+  years.print(
+    "a scripted year of \(work.commits) commits and \(work.signatures) signatures, against both bare", gate: 2)
+} catch { fail("\(arguments[1]): \(error)") }

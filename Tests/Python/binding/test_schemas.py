@@ -70,7 +70,15 @@ def test_a_schema_has_the_codes_of_its_table(name: str, document: str) -> None:
     assert schemas.schemas()[name]["properties"]["code"]["examples"] == first_column(text)
 
 
-@pytest.mark.parametrize(("name", "heading"), [("configuration", "Configuration"), ("explanation", "Explanation")])
+def test_the_reasons_of_a_refusal_are_those_of_their_table() -> None:
+    text = (ROOT / "docs" / "receipts.md").read_text().split("\n## Reasons\n")[1].split("\n## ")[0]
+    assert schemas.schemas()["verification"]["properties"]["reason"]["examples"] == first_column(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [("configuration", "Configuration"), ("explanation", "Explanation"), ("verify", "Verification")],
+)
 def test_the_examples_of_the_documentation_are_valid(name: str, heading: str) -> None:
     example = re.search(r"```json\n(.*?)```", section(heading), re.DOTALL)
     assert example is not None
