@@ -31,6 +31,8 @@ extension Engine {
   }
 
   private func take(_ transaction: StoreTransaction, from origin: Origin, _ active: Active) async -> Receipt {
+    var transaction = transaction
+    transaction.signedAt = transaction.signedAt ?? state.now
     let known = state.knowledge.receipts[transaction.key]
     let receipt = receipt(for: transaction, known, active)
     if receipt !== known || unsavedReceipts.contains(transaction.key) { keep(receipt, cause: origin == .purchase ? .purchase : .store, active) }
@@ -182,12 +184,22 @@ extension Engine {
     scannedAt = boot
     guard let deliveries = try? await store.unfinished() else { return }
     for delivery in deliveries where isCurrent(active) { await deliver(delivery, from: .store) }
+    try? await readStoreEntitlements(active)
   }
 
   /// What the store says that the user's account owns.
   func readStoreEntitlements(_ active: Active) async throws(KassaError) {
     guard let store = active.setup.store else { return }
-    for delivery in try await store.entitlements() where isCurrent(active) { await deliver(delivery, from: .store) }
+    let deliveries = try await store.entitlements()
+    for delivery in deliveries where isCurrent(active) { await deliver(delivery, from: .store) }
+    guard isCurrent(active) else { return }
+    let listed = Set(deliveries.compactMap(\.verifiedTransaction?.key))
+    for receipt in state.knowledge.receipts.values
+    where receipt.transaction.isOpenEnded && !listed.contains(receipt.transaction.key) {
+      var ended = receipt.transaction
+      (ended.expiresAt, ended.signedAt) = (state.now, state.now)
+      keep(receipt.updated(to: ended), cause: .store, active)
+    }
   }
 
   /// Throws `cancelled` when the user dismissed the store's sign-in.

@@ -65,6 +65,9 @@ public enum Constants {
   /// Voidhash [make and restore purchases]: so many transactions are kept for the first listener.
   public static let transactionsKeptForListener = 10
 
+  /// Kassa: that a store still lists a subscription without an end is written down at most so often.
+  public static let saveListingMilliseconds: Int64 = 3_600_000
+
   // MARK: Identity and tokens
 
   /// Whop [plan metadata]: a value has at most 500 characters.

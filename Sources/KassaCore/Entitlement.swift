@@ -66,7 +66,7 @@ public final class Entitlement: Sendable {
   }
 
   /// Store entitlements are this device's, whoever is logged in. The store signed them, so they need nobody to confirm
-  /// them, and they end when they say so.
+  /// them, and they end when they say so. Only a subscription that names no end has to be listed again and again.
   public init(_ receipt: Receipt, policy: EntitlementPolicy) {
     source = .receipt(receipt)
     isClaimed = receipt.appUserID != nil
@@ -74,8 +74,11 @@ public final class Entitlement: Sendable {
     let obstacle = Self.obstacle(to: receipt, policy)
     counts = obstacle == nil
     staleAt = nil
-    endsAt = [transaction.expiresAt, transaction.revocation?.at].compactMap(\.self).min()
-    rule = obstacle ?? (transaction.expiresAt == nil ? .lifetime : .fixedEnd)
+    let limit =
+      transaction.isOpenEnded
+      ? (transaction.signedAt ?? receipt.capturedAt).adding(policy.offlineMilliseconds) : nil
+    endsAt = [transaction.expiresAt, transaction.revocation?.at, limit].compactMap(\.self).min()
+    rule = obstacle ?? (limit != nil ? .offlineLimit : transaction.expiresAt == nil ? .lifetime : .fixedEnd)
   }
 
   // MARK: The rule

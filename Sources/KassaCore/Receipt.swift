@@ -84,5 +84,10 @@ extension StoreTransaction {
   /// Whether another signing of the same transaction changes anything for its owner.
   public func differs(from other: StoreTransaction) -> Bool {
     revocation != other.revocation || isUpgraded != other.isUpgraded || expiresAt != other.expiresAt
+      || (isOpenEnded && (signedAt ?? 0).subtracting(other.signedAt ?? 0) > Constants.saveListingMilliseconds)
   }
+
+  /// A subscription whose end the store does not tell (Google Play tells it to servers only): it stands as long as the
+  /// store lists it.
+  public var isOpenEnded: Bool { kind == .subscription && expiresAt == nil && revocation == nil }
 }

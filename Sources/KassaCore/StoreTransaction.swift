@@ -38,7 +38,7 @@ public struct StoreTransaction: Sendable, Equatable {
   public var storefront: String?
   /// The token that the purchase was started with.
   public var appAccountToken: String?
-  /// When the store signed this version of it.
+  /// When the store signed this version of it, or was last seen to list it.
   public var signedAt: Int64?
   /// What proves it: Apple's signed text, or Google's purchase token.
   public var proof: String

@@ -360,6 +360,25 @@ import Testing
     #expect(shop.rig.hasAccess(Rig.pro))
   }
 
+  @Test("A subscription that names no end stands while the store lists it, and so long offline")
+  func openEnded() throws {
+    let transaction = StoreTransaction.sample("1", until: nil)
+    let shop = try shop { $0.entitlements = [.verified(transaction)] }
+    shop.rig.letTimePass(inStepsOf: 10) { shop.rig.hasAccess(Rig.pro) }
+    #expect(shop.client.explain(Rig.pro)["considered"]?.elements.first?["rule"]?.string == "offline_limit")
+    shop.rig.advance(days: 20)
+    try shop.rig.result(of: shop.client.restorePurchases())
+    shop.rig.advance(days: 29)
+    #expect(shop.rig.hasAccess(Rig.pro))
+    shop.rig.advance(days: 2)
+    #expect(!shop.rig.hasAccess(Rig.pro))
+    try shop.rig.result(of: shop.client.restorePurchases())
+    #expect(shop.rig.hasAccess(Rig.pro))
+    shop.store.change { $0.entitlements = [] }
+    try shop.rig.result(of: shop.client.restorePurchases())
+    #expect(!shop.rig.hasAccess(Rig.pro))
+  }
+
   @Test("product_ids limit what store purchases grant, too")
   func productIDs() throws {
     var wishes = Self.wishes()

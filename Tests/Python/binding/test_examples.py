@@ -91,3 +91,15 @@ def test_every_example_says_how_to_run_it() -> None:
         documentation = re.match(r'"""(.*?)"""', path.read_text(), re.DOTALL)
         assert documentation is not None, path
         assert f"{Path(path).name}" in documentation[1], path
+
+
+def test_host_store(run_python: Run) -> None:
+    done = run_python(str(EXAMPLES / "host_store.py"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "may pay: True\n"
+        "bought plan_monthly, receipt GPA.1; access: True\n"
+        "refunded; access: False\n"
+        "no answer from the shop; access: False\n"
+        "restored: True; access: True\n"
+    )
