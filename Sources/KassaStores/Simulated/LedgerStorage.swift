@@ -19,12 +19,13 @@ final class LedgerStorage {
     database = try Database(path: path)
     database.setBusyTimeout(milliseconds: 1_000)
     try database.script("PRAGMA journal_mode=WAL")
+    // Ids are numbers that grow, and events are never deleted: no index and no sequence, so a commit writes few pages.
     try database.script(
       """
       CREATE TABLE IF NOT EXISTS account (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
       CREATE TABLE IF NOT EXISTS transactions (
-        number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document TEXT NOT NULL, signed TEXT NOT NULL) STRICT;
-      CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL,
+        id INTEGER PRIMARY KEY, document TEXT NOT NULL, signed TEXT NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY, document TEXT NOT NULL,
         transaction_id TEXT) STRICT
       """)
   }
@@ -50,7 +51,7 @@ final class LedgerStorage {
   func load() throws(DatabaseError) -> Contents? {
     version = try dataVersion()
     guard let text = try value("ledger") else { return nil }
-    let rows = try database.run("SELECT id, document, signed FROM transactions ORDER BY number") { row in
+    let rows = try database.run("SELECT id, document, signed FROM transactions ORDER BY id") { row in
       (row.text(0), row.text(1), row.text(2))
     }
     do {
@@ -96,7 +97,7 @@ final class LedgerStorage {
       """
       INSERT INTO transactions (id, document, signed) VALUES (?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET document = excluded.document, signed = excluded.signed
-      """, [.text(transaction.id), .text(transaction.document.text()), .text(signed)])
+      """, [DatabaseValue(Int64(transaction.id)), .text(transaction.document.text()), .text(signed)])
   }
 
   func forgetTransactions() throws(DatabaseError) { try database.run("DELETE FROM transactions") }
