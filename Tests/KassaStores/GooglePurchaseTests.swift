@@ -34,7 +34,7 @@ import Testing
 
   @Test func aSignedPurchaseIsBelieved() async throws {
     let purchase = signer.purchase().merging([("expires_at", 1_795_000_000_000)])
-    let transaction = try #require(try await delivery(of: purchase)?.transaction)
+    let transaction = try #require(try await delivery(of: purchase)?.verifiedTransaction)
     #expect(transaction.id == "GPA.1234-5678-9012-34567..2")
     #expect(transaction.originalID == "GPA.1234-5678-9012-34567")
     #expect(transaction.platform == .google)
@@ -52,7 +52,7 @@ import Testing
     let purchase = signer.purchase("consumable", signed: [("quantity", 3)]).merging([
       ("quantity", 9), ("order_id", "GPA.9"), ("purchase_time", 5), ("obfuscated_account_id", "eve"),
     ])
-    let transaction = try #require(try await delivery(of: purchase)?.transaction)
+    let transaction = try #require(try await delivery(of: purchase)?.verifiedTransaction)
     #expect(transaction.quantity == 3)
     #expect(transaction.id == "GPA.1234-5678-9012-34567..2")
     #expect(transaction.purchasedAt == 1_790_000_000_000)
@@ -126,7 +126,7 @@ import Testing
 
   @Test("A purchase without an order is named by the hash of its token", arguments: ["", nil] as [JSON])
   func noOrder(_ order: JSON) async throws {
-    let transaction = try #require(try await delivery(of: signer.purchase(signed: [("orderId", order)]))?.transaction)
+    let transaction = try #require(try await delivery(of: signer.purchase(signed: [("orderId", order)]))?.verifiedTransaction)
     // printf token-of-play | sha256sum
     let digest = try #require(sha256("token-of-play"))
     #expect(transaction.id == "token-\(digest.prefix(32))")
@@ -157,7 +157,7 @@ import Testing
 
   @Test func finishingNamesTheToken() async throws {
     shop.replies["finish"] = [:]
-    let transaction = try #require(try await delivery(of: signer.purchase("consumable"))?.transaction)
+    let transaction = try #require(try await delivery(of: signer.purchase("consumable"))?.verifiedTransaction)
     try await store.finish(transaction)
     #expect(shop.asked.last?.params["purchase_token"] == "token-of-play")
     #expect(shop.asked.last?.params["type"] == "consumable")
@@ -165,7 +165,7 @@ import Testing
 
   @Test func aRevocationIsKept() async throws {
     let purchase = signer.purchase().merging([("revoked_at", 1_791_000_000_000), ("revocation_reason", "chargeback")])
-    let transaction = try #require(try await delivery(of: purchase)?.transaction)
+    let transaction = try #require(try await delivery(of: purchase)?.verifiedTransaction)
     #expect(transaction.revocation == .init(at: 1_791_000_000_000, reason: "chargeback"))
   }
 
@@ -179,7 +179,7 @@ import Testing
   // MARK: On the host's word
 
   @Test func theHostsWordCountsWithoutAKey() async throws {
-    let transaction = try #require(try await delivery(of: Self.said, in: trusting())?.transaction)
+    let transaction = try #require(try await delivery(of: Self.said, in: trusting())?.verifiedTransaction)
     #expect(transaction.id == "GPA.1")
     #expect(transaction.expiresAt == 1_795_000_000_000)
     for verified: JSON? in [false, nil] {
