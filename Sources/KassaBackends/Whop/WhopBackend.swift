@@ -157,7 +157,7 @@ public final class WhopBackend: Backend {
   }
 
   /// Whop has no public route for a store's receipt. The sandbox has one, as a switch, and a seller's broker may offer the
-  /// same one: `POST /store_receipts`, documented in docs/store.md.
+  /// same one: `POST /store_receipts`, documented in docs/sandbox.md.
   public func submit(_ receipt: Receipt, of deviceID: String) async throws(KassaError) -> ReceiptWord {
     guard takesReceipts, let planID = receipt.planID else { return .notTaken }
     let transaction = receipt.transaction
@@ -171,7 +171,7 @@ public final class WhopBackend: Backend {
       "plan_id": JSON(planID), "proof": JSON(transaction.proof), "metadata": .object(metadata),
     ]
     // The same version of a transaction makes the same request, however often it is sent.
-    let key = "kassa-\(transaction.platform.rawValue)-\(transaction.id)-\(transaction.signedAt ?? 0)"
+    let key = "kassa-\(transaction.platform.rawValue)-\(transaction.id)-\(transaction.signedAt ?? 0)-\(planID)"
     do throws(KassaError) {
       let answer = try await api.send(
         WhopAPI.Call(method: "POST", path: "/store_receipts", body: body, idempotencyKey: key))
