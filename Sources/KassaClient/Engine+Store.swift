@@ -35,7 +35,9 @@ extension Engine {
     transaction.signedAt = transaction.signedAt ?? state.now
     let known = state.knowledge.receipts[transaction.key]
     let receipt = receipt(for: transaction, known, active)
-    if receipt !== known || unsavedReceipts.contains(transaction.key) { keep(receipt, cause: origin == .purchase ? .purchase : .store, active) }
+    if receipt !== known || unsavedReceipts.contains(transaction.key) {
+      keep(receipt, cause: origin == .purchase ? .purchase : .store, active)
+    }
     if origin == .purchase {
       tellOnce(receipt)
     } else if known?.progress.isFinished != true, !receipt.isWithdrawn, tellOnce(receipt) {

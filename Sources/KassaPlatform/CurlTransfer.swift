@@ -220,7 +220,8 @@ final class CurlTransfer: @unchecked Sendable {
       CURLE_URL_MALFORMAT, CURLE_WRITE_ERROR:
       return .malformed(text)
     // Only its words tell a broken encoding from a broken connection.
-    case CURLE_RECV_ERROR where errorText.baseAddress.map { strstr($0, "chunk") != nil } ?? false: return .malformed("\(target.host): \(details)")
+    case CURLE_RECV_ERROR where errorText.baseAddress.map { strstr($0, "chunk") != nil } ?? false:
+      return .malformed("\(target.host): \(details)")
     default: return .offline(text + systemError)
     }
   }

@@ -126,7 +126,8 @@ import Testing
 
   @Test("A purchase without an order is named by the hash of its token", arguments: ["", nil] as [JSON])
   func noOrder(_ order: JSON) async throws {
-    let transaction = try #require(try await delivery(of: signer.purchase(signed: [("orderId", order)]))?.verifiedTransaction)
+    let transaction = try #require(
+      try await delivery(of: signer.purchase(signed: [("orderId", order)]))?.verifiedTransaction)
     // printf token-of-play | sha256sum
     let digest = try #require(sha256("token-of-play"))
     #expect(transaction.id == "token-\(digest.prefix(32))")
