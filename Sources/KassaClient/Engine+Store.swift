@@ -32,7 +32,7 @@ extension Engine {
 
   private func take(_ transaction: StoreTransaction, from origin: Origin, _ active: Active) async -> Receipt {
     var transaction = transaction
-    transaction.signedAt = transaction.signedAt ?? state.now
+    if transaction.isOpenEnded || transaction.signedAt == nil { transaction.signedAt = state.now }
     let known = state.knowledge.receipts[transaction.key]
     let receipt = receipt(for: transaction, known, active)
     if receipt !== known || unsavedReceipts.contains(transaction.key) {
@@ -189,7 +189,8 @@ extension Engine {
     try? await readStoreEntitlements(active)
   }
 
-  /// What the store says that the user's account owns.
+  /// What the store says that the user's account owns. What it names although its period is over is in the grace that
+  /// the store allows while it retries a payment.
   func readStoreEntitlements(_ active: Active) async throws(KassaError) {
     guard let store = active.setup.store else { return }
     let deliveries = try await store.entitlements()
@@ -201,6 +202,24 @@ extension Engine {
       var ended = receipt.transaction
       (ended.expiresAt, ended.signedAt) = (state.now, state.now)
       keep(receipt.updated(to: ended), cause: .store, active)
+    }
+    if deliveries.contains(where: { ($0.verifiedTransaction?.expiresAt ?? .max) <= state.now }) {
+      await readGrace(store, active)
+    }
+  }
+
+  /// Asks the store until when it lets subscriptions stand whose period is over.
+  private func readGrace(_ store: any Store, _ active: Active) async {
+    guard let answer = try? await store.call(.subscriptionStatus, [:]), isCurrent(active) else { return }
+    for status in answer["statuses"]?.elements ?? [] {
+      guard let id = status["transaction"]?["id"]?.string, let platform = status["transaction"]?["store"]?.string,
+        let receipt = state.knowledge.receipts["\(platform) \(id)"]
+      else { continue }
+      let end = status["grace_period_ends_at"]?.integer
+      guard end != receipt.transaction.graceEndsAt else { continue }
+      var transaction = receipt.transaction
+      transaction.graceEndsAt = end
+      keep(receipt.updated(to: transaction), cause: .store, active)
     }
   }
 

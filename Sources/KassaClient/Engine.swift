@@ -493,6 +493,8 @@ actor Engine {
     armExpiry(at: state.nextEndOnBootClock)
     // So that a clock set back before the next start cannot revive what has ended.
     saveTime()
+    // The store may know of a renewal, or of a grace period.
+    await scanStore()
   }
 
   /// Soon after a period ended, the service knows whether it was renewed.

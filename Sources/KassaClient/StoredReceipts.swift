@@ -10,7 +10,8 @@ enum StoredReceipts {
       ("kind", JSON(transaction.kind.rawValue)), ("group_id", JSON(transaction.groupID)),
       ("purchased_at", JSON(transaction.purchasedAt)),
       ("originally_purchased_at", JSON(transaction.originallyPurchasedAt)),
-      ("expires_at", JSON(transaction.expiresAt)), ("quantity", JSON(transaction.quantity)),
+      ("expires_at", JSON(transaction.expiresAt)), ("grace_ends_at", JSON(transaction.graceEndsAt)),
+      ("quantity", JSON(transaction.quantity)),
       ("ownership", JSON(transaction.ownership.rawValue)), ("environment", JSON(transaction.environment.rawValue)),
       ("is_renewal", JSON(transaction.isRenewal)), ("is_upgraded", JSON(transaction.isUpgraded)),
       ("storefront", JSON(transaction.storefront)), ("app_account_token", JSON(transaction.appAccountToken)),
@@ -39,6 +40,12 @@ enum StoredReceipts {
   }
 
   private static func transaction(_ row: Fields) throws(JSONShapeError) -> StoreTransaction {
+    var transaction = try signed(row)
+    transaction.graceEndsAt = try row.optionalInteger("grace_ends_at")
+    return transaction
+  }
+
+  private static func signed(_ row: Fields) throws(JSONShapeError) -> StoreTransaction {
     StoreTransaction(
       id: try row.string("id"), originalID: try row.string("original_id"),
       platform: try row.required(StoreTransaction.Platform(rawValue: row.string("platform")), "platform"),

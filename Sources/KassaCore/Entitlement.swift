@@ -77,8 +77,10 @@ public final class Entitlement: Sendable {
     let limit =
       transaction.isOpenEnded
       ? (transaction.signedAt ?? receipt.capturedAt).adding(policy.offlineMilliseconds) : nil
-    endsAt = [transaction.expiresAt, transaction.revocation?.at, limit].compactMap(\.self).min()
-    rule = obstacle ?? (limit != nil ? .offlineLimit : transaction.expiresAt == nil ? .lifetime : .fixedEnd)
+    let period = transaction.endWithGrace
+    endsAt = [period, transaction.revocation?.at, limit].compactMap(\.self).min()
+    let end: Rule = period == nil ? .lifetime : period == transaction.expiresAt ? .fixedEnd : .renewalGrace
+    rule = obstacle ?? (limit != nil ? .offlineLimit : end)
   }
 
   // MARK: The rule
@@ -181,6 +183,15 @@ extension EntitlementPolicy {
   fileprivate func includes(_ productID: String) -> Bool { productIDs?.contains(productID) ?? true }
 }
 
+extension StoreTransaction {
+  /// The end of the period, or of the grace after it.
+  fileprivate var endWithGrace: Int64? {
+    guard let expiresAt else { return nil }
+    let longest = expiresAt.adding(Constants.longestStoreGraceMilliseconds)
+    return max(expiresAt, min(graceEndsAt ?? expiresAt, longest))
+  }
+}
+
 extension Receipt {
   /// What it grants: the product of its plan; where no plan is mapped to it, what the store calls it.
   public var grantedProductID: String { productID ?? transaction.productID }
@@ -188,7 +199,7 @@ extension Receipt {
   fileprivate func status(at now: Int64) -> String {
     if transaction.revocation != nil { return "revoked" }
     if transaction.isUpgraded { return "upgraded" }
-    return transaction.expiresAt.map { now >= $0 } ?? false ? "expired" : "active"
+    return transaction.endWithGrace.map { now >= $0 } ?? false ? "expired" : "active"
   }
 }
 

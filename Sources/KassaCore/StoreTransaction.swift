@@ -25,6 +25,9 @@ public struct StoreTransaction: Sendable, Equatable {
   public var purchasedAt: Int64
   public var originallyPurchasedAt: Int64
   public var expiresAt: Int64?
+  /// Until when the store lets a subscription stand after that, while it retries the payment. Not part of what is
+  /// signed: the store says it of the subscription.
+  public var graceEndsAt: Int64?
   public var quantity: Int
   public var ownership: Ownership
   public var environment: Environment

@@ -15,7 +15,8 @@ final class ScriptedStore: Store, @unchecked Sendable {
     var storefront = Storefront(country: "DE")
     var finishFails = false
     var isRestoreDismissed = false
-    var restoreFails = false
+    var graceEndsAt: [String: Int64] = [:]
+    var isOutOfReach = false
     /// Kept open until the test lets it go.
     var isSheetOpen = false
   }
@@ -57,18 +58,29 @@ final class ScriptedStore: Store, @unchecked Sendable {
   }
 
   func restore() async throws(KassaError) -> Bool {
-    if script.with({ $0.restoreFails }) { throw KassaError(.storeFailed, "out of reach", retryable: true) }
+    try reach()
     return !script.with { $0.isRestoreDismissed }
   }
   func unfinished() async throws(KassaError) -> [StoreDelivery] {
     note("unfinished")
     return script.with { $0.unfinished }
   }
-  func entitlements() async throws(KassaError) -> [StoreDelivery] { script.with { $0.entitlements } }
+  func entitlements() async throws(KassaError) -> [StoreDelivery] {
+    try reach()
+    return script.with { $0.entitlements }
+  }
+
+  private func reach() throws(KassaError) {
+    if script.with({ $0.isOutOfReach }) { throw KassaError(.storeFailed, "out of reach", retryable: true) }
+  }
   func storefront() async throws(KassaError) -> Storefront? { script.with { $0.storefront } }
   func call(_ method: StoreMethod, _ params: JSON) async throws(KassaError) -> JSON {
     note(method.rawValue)
-    return ["method": JSON(method.rawValue)]
+    guard method == .subscriptionStatus else { return ["method": JSON(method.rawValue)] }
+    let statuses = script.with { $0.graceEndsAt }.map { id, end -> JSON in
+      ["transaction": ["store": "apple", "id": JSON(id)], "grace_period_ends_at": JSON(end)]
+    }
+    return ["statuses": .array(statuses)]
   }
 
   func listen(_ listener: @escaping (StoreEvent) -> Void) { self.listener.with { $0 = Listener(hear: listener) } }

@@ -354,15 +354,39 @@ import Testing
   func restoreWithoutStore() throws {
     let shop = try shop { $0.storefront = Storefront(country: "US") }
     try shop.rig.result(of: shop.client.purchase(Rig.monthly, ["method": "whop"]))
-    shop.store.change { $0.restoreFails = true }
+    shop.store.change { $0.isOutOfReach = true }
     let error = try shop.rig.error(of: shop.client.restorePurchases())
     #expect(error["code"]?.string == "store_failed")
     #expect(shop.rig.hasAccess(Rig.pro))
   }
 
+  @Test("While the store retries a payment, its grace period counts, offline and after a restart")
+  func grace() throws {
+    let directory = TemporaryDirectory()
+    let end = Rig.start + 46 * 86_400_000
+    let shop = try shop(storage: directory.path) {
+      $0.entitlements = [.verified(.sample("1"))]
+      $0.graceEndsAt = ["1": end]
+    }
+    shop.rig.letTimePass(inStepsOf: 10) { shop.rig.hasAccess(Rig.pro) }
+    shop.rig.advance(days: 31)
+    shop.rig.letTimePass(inStepsOf: 60_000) { shop.rig.hasAccess(Rig.pro) }
+    #expect(shop.rig.hasAccess(Rig.pro))
+    let entitlement = try #require(shop.client.entitlements.elements.first)
+    #expect(entitlement["ends_at"]?.integer == end)
+    #expect(entitlement["rule"]?.string == "renewal_grace")
+    #expect(entitlement["status"]?.string == "active")
+    shop.rig.close()
+    let again = try self.shop(storage: directory.path, after: shop)
+    #expect(again.rig.hasAccess(Rig.pro))
+    again.rig.advance(days: 16)
+    #expect(!again.rig.hasAccess(Rig.pro))
+  }
+
   @Test("A subscription that names no end stands while the store lists it, and so long offline")
   func openEnded() throws {
-    let transaction = StoreTransaction.sample("1", until: nil)
+    var transaction = StoreTransaction.sample("1", until: nil)
+    transaction.signedAt = nil
     let shop = try shop { $0.entitlements = [.verified(transaction)] }
     shop.rig.letTimePass(inStepsOf: 10) { shop.rig.hasAccess(Rig.pro) }
     #expect(shop.client.explain(Rig.pro)["considered"]?.elements.first?["rule"]?.string == "offline_limit")
@@ -370,8 +394,10 @@ import Testing
     try shop.rig.result(of: shop.client.restorePurchases())
     shop.rig.advance(days: 29)
     #expect(shop.rig.hasAccess(Rig.pro))
+    shop.store.change { $0.isOutOfReach = true }
     shop.rig.advance(days: 2)
     #expect(!shop.rig.hasAccess(Rig.pro))
+    shop.store.change { $0.isOutOfReach = false }
     try shop.rig.result(of: shop.client.restorePurchases())
     #expect(shop.rig.hasAccess(Rig.pro))
     shop.store.change { $0.entitlements = [] }
