@@ -36,6 +36,8 @@ static void call_everything(kassa_client *client, json_t *document, const char *
     kassa_log_out(client);
     kassa_restore_purchases(client);
     kassa_simulate(client, document);
+    kassa_store_call(client, text, document);
+    kassa_notify(client, document);
     kassa_cancel(client, last);
     kassa_cancel(client, 0);
     kassa_cancel(client, UINT64_MAX);
@@ -75,6 +77,8 @@ static void expect_every_call_to_fail(kassa_client *client)
     kassa_log_out(client);
     CHECK(kassa_restore_purchases(client) == 0);
     CHECK(kassa_simulate(client, object) == 0);
+    CHECK(kassa_store_call(client, "storefront", NULL) == 0);
+    CHECK(!kassa_notify(client, object));
     CHECK(!kassa_cancel(client, 1));
     CHECK(kassa_next_event(client, 0) == NULL);
     CHECK(kassa_next_event(client, -1) == NULL);
@@ -119,6 +123,8 @@ static void null_arguments(void)
     CHECK(kassa_purchase(client, NULL, NULL) == 0);
     CHECK(kassa_log_in(client, NULL, NULL) == 0);
     CHECK(kassa_simulate(client, NULL) == 0);
+    CHECK(kassa_store_call(client, NULL, NULL) == 0);
+    CHECK(!kassa_notify(client, NULL));
     CHECK(!kassa_respond(client, 1, NULL));
     CHECK(!kassa_has_access(client, NULL));
     CHECK(kassa_explain(client, NULL) == NULL);
@@ -145,7 +151,7 @@ static void before_configure(void)
     json_t *object = json_object();
     kassa_op early[] = {kassa_refresh_plans(client), kassa_purchase(client, "plan_x", NULL),
                         kassa_log_in(client, "user", NULL), kassa_restore_purchases(client),
-                        kassa_simulate(client, object)};
+                        kassa_simulate(client, object), kassa_store_call(client, "storefront", NULL)};
     for (size_t i = 0; i < sizeof early / sizeof *early; i++) {
         json_t *completion = finish(client, early[i]);
         CHECK(is(completion, "error.code", "not_configured"));
