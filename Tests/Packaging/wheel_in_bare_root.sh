@@ -36,7 +36,7 @@ done
 in_root() { chroot "$bare" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin PYTHONPATH=/kassa/site "$@"; }
 
 story=$(printf '1\nlogin user-1\nlogout\nlogin user-1\nrestore\nquit\n' | in_root python3 /kassa/paywall.py)
-for line in "Bought. Receipt: pay_" "Subscribed - thank you!" "user-1." "Restored."; do
+for line in "Bought with whop. Receipt: pay_" "Subscribed - thank you!" "user-1." "Restored."; do
   grep -qF "$line" <<<"$story" || { echo "$story"; echo "not ok - the paywall did not say: $line"; exit 1; }
 done
 echo "ok - the paywall in a bare root with Python alone"
