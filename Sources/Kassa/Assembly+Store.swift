@@ -5,10 +5,10 @@ import KassaPlatform
 import KassaSandbox
 import KassaStores
 
-/// The store that a configuration names; nil for none.
+/// The store that a configuration names, and where the transactions that count are made there; nil for none.
 func store(
   _ configuration: Configuration, _ sandbox: Sandbox?, _ surroundings: Surroundings
-) throws(KassaError) -> (any Store)? {
+) throws(KassaError) -> (store: any Store, environments: Set<StoreTransaction.Environment>)? {
   let (host, simulated): (HostStoreConfiguration?, SimulatedStoreConfiguration?)
   do throws(JSONShapeError) {
     let fields = try Fields(configuration.store, path: "store")
@@ -18,14 +18,14 @@ func store(
     throw KassaError(.invalidConfiguration, error.description)
   }
   if let host {
-    return HostStore(
+    let store = HostStore(
       host,
       ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
       now: surroundings.now)
+    return (store, host.environments)
   }
-  return try simulated.map { configuration throws(KassaError) in
-    try simulatedStore(configuration, sandbox, surroundings)
-  }
+  guard let simulated else { return nil }
+  return (try simulatedStore(simulated, sandbox, surroundings), [simulated.isXcode ? .xcode : .sandbox])
 }
 
 // MARK: - The simulated one

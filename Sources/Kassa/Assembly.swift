@@ -29,12 +29,13 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
     backend: backend,
     presenter: try presenter(configuration, sandbox, surroundings),
     webMethod: "whop",
-    store: store,
+    store: store?.store,
     planMappings: whop.planMappings,
+    storeEnvironments: store?.environments ?? [.production],
     productIDs: whop.productIDs.map(Set.init),
     isSandbox: sandbox != nil,
     priceText: priceText(locale: configuration.locale ?? ProcessEnvironment.locale),
-    simulate: simulation(sandbox, store as? SimulatedStore, surroundings))
+    simulate: simulation(sandbox, store?.store as? SimulatedStore, surroundings))
 }
 
 private func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {

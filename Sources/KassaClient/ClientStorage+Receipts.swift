@@ -25,23 +25,24 @@ extension ClientStorage {
         product_id = excluded.product_id, is_finished = excluded.is_finished, is_accepted = excluded.is_accepted
       """,
       [
-        .text(scope), .text(receipt.transaction.platform.rawValue), .text(receipt.transaction.id),
+        .text(scope), .text(receipt.transaction.platform.rawValue), .text(receipt.transaction.idInStore),
         .text(StoredReceipts.encode(receipt.transaction)), DatabaseValue(receipt.planID),
         DatabaseValue(receipt.productID), DatabaseValue(receipt.appUserID?.text), .integer(receipt.capturedAt),
         .integer(receipt.progress.isFinished ? 1 : 0), .integer(receipt.progress.isAccepted ? 1 : 0),
       ])
   }
 
-  /// What has been done with a receipt; nothing that was done is undone.
+  /// What has been done with this version of a receipt.
   func save(progress: Receipt.Progress, of transaction: StoreTransaction, scope: String) throws(DatabaseError) {
     try database.run(
       """
       UPDATE receipts SET is_finished = max(is_finished, ?4), is_accepted = max(is_accepted, ?5)
-      WHERE scope = ?1 AND store = ?2 AND id = ?3
+      WHERE scope = ?1 AND store = ?2 AND id = ?3 AND content = ?6
       """,
       [
-        .text(scope), .text(transaction.platform.rawValue), .text(transaction.id),
+        .text(scope), .text(transaction.platform.rawValue), .text(transaction.idInStore),
         .integer(progress.isFinished ? 1 : 0), .integer(progress.isAccepted ? 1 : 0),
+        .text(StoredReceipts.encode(transaction)),
       ])
   }
 
@@ -65,5 +66,13 @@ extension ClientStorage {
 
 extension StoreTransaction {
   /// Tells transactions of all stores apart.
-  var key: String { "\(platform.rawValue) \(id)" }
+  var key: String { "\(platform.rawValue) \(idInStore)" }
+
+  /// One order of Google Play may be of several products.
+  fileprivate var idInStore: String {
+    switch platform {
+    case .apple: id
+    case .google: "\(id) \(productID)"
+    }
+  }
 }

@@ -314,6 +314,7 @@ extension EntitlementPolicy {
   /// Two policies with the same text give the same answers.
   fileprivate var text: String {
     let products = productIDs.map { JSON.array($0.sorted().map { JSON($0) }) }
-    return JSON.array([JSON(offlineMilliseconds), JSON(isStrict), products ?? .null]).text()
+    let environments = JSON.array(environments.map(\.rawValue).sorted().map { JSON($0) })
+    return JSON.array([JSON(offlineMilliseconds), JSON(isStrict), environments, products ?? .null]).text()
   }
 }

@@ -4,8 +4,10 @@ import KassaPlatform
 
 /// Buying in the store, and what only a store can be asked for.
 extension Engine {
-  func purchaseInStore(_ planID: String, _ options: PurchaseOptions, _ active: Active) async throws(KassaError) -> JSON
-  {
+  /// - Parameter origin: whether the caller tells of the transaction, or an event does.
+  func purchaseInStore(
+    _ planID: String, _ options: PurchaseOptions, _ active: Active, tellingAs origin: Origin = .purchase
+  ) async throws(KassaError) -> JSON {
     guard let store = active.setup.store else {
       throw KassaError(
         .unsupported,
@@ -30,12 +32,11 @@ extension Engine {
     let order = StoreOrder(
       productID: product.id, quantity: options.quantity, offer: options.offer, appAccountToken: random.uuid(),
       simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
-    var receipt: Receipt?
+    let (ending, receipt) = await buy(order, store, active, tellingAs: origin)
     let outcome: StoreOutcome
-    do throws(KassaError) {
-      outcome = try await buy(order, active) { receipt = await self.deliver($0, from: .purchase) }
-    } catch {
-      // The sheet was closed by the host. What is charged all the same comes as an update.
+    do throws(KassaError) { outcome = try ending.get() } catch {
+      // It may have been charged all the same.
+      Task(executorPreference: loop) { await self.scanStore(always: true) }
       guard error.code == .cancelled, self.active != nil else { throw error }
       return result(of: "cancelled", planID)
     }
@@ -50,22 +51,19 @@ extension Engine {
   }
 
   /// Shows the sheet. Meanwhile no update is told of: one may be about this very purchase.
-  func buy(
-    _ order: StoreOrder, _ active: Active, _ take: (StoreDelivery) async -> Void
-  ) async throws(KassaError) -> StoreOutcome {
-    guard let store = active.setup.store else { throw KassaError(.unsupported, "there is no store") }
+  private func buy(
+    _ order: StoreOrder, _ store: any Store, _ active: Active, tellingAs origin: Origin
+  ) async -> (ending: Result<StoreOutcome, KassaError>, receipt: Receipt?) {
     isInStore = true
     purchaser = state.identity
-    let ending = await settled { () async throws(KassaError) in try await store.purchase(order) }
-    if case .success(.purchased(let delivery)) = ending { await take(delivery) }
+    let ending: Result<StoreOutcome, KassaError>
+    do throws(KassaError) { ending = .success(try await store.purchase(order)) } catch { ending = .failure(error) }
     isInStore = false
+    var receipt: Receipt?
+    if case .success(.purchased(let delivery)) = ending { receipt = deliver(delivery, from: origin, active) }
     purchaser = nil
-    await deliverWaiting()
-    return try ending.get()
-  }
-
-  private func settled<Value>(_ body: () async throws(KassaError) -> Value) async -> Result<Value, KassaError> {
-    do throws(KassaError) { return .success(try await body()) } catch { return .failure(error) }
+    deliverWaiting(active)
+    return (ending, receipt)
   }
 
   private func result(
@@ -101,7 +99,7 @@ extension Engine {
       let deliveries = try await store.entitlements()
       var documents: [JSON] = []
       for delivery in deliveries {
-        if let receipt = await deliver(delivery, from: .store) { documents.append(document(of: receipt)) }
+        if let receipt = deliver(delivery, from: .store, active) { documents.append(document(of: receipt)) }
       }
       return ["transactions": .array(documents)]
     case .manageSubscriptions:
@@ -127,23 +125,5 @@ extension Engine {
     try await active.setup.presenter.open(url)
     try? await refreshMemberships(.refresh)
     return ["url": JSON(url)]
-  }
-
-  /// What the host says of its store, or of itself. False for what is not understood.
-  func notify(_ event: JSON) -> Bool {
-    guard let active else { return false }
-    if event["type"]?.string == "foreground" {
-      Task(executorPreference: loop) { await self.scanStore() }
-      return true
-    }
-    guard let store = active.setup.store else {
-      report("notification_refused", "kassa_notify needs a store: configure \"store\"", [:])
-      return false
-    }
-    do throws(KassaError) { try store.notify(event) } catch {
-      report("notification_refused", error.message, [:])
-      return false
-    }
-    return true
   }
 }

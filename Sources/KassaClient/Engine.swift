@@ -45,6 +45,9 @@ actor Engine {
   var unsavedReceipts: Set<String> = []
   var reportedUnverified: Set<String> = []
   var scannedAt: Int64?
+  var laterScan: Task<Void, Never>?
+  /// What the host said of its store before it configured the client.
+  var earlyNotifications: [JSON] = []
   var submission: Task<Void, Never>?
   /// Logins whose own operation is still at the claim.
   var firstTries: Set<Int64> = []
@@ -90,6 +93,7 @@ actor Engine {
     let isNewScope = active?.setup.scope != setup.scope
     if isNewScope { rowsAskedAt = [:] }
     active?.setup.store?.close()
+    let hasSameStore = active?.configuration.store == configuration.store
     active = Active(
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
     queue.setSandbox(setup.isSandbox)
@@ -97,9 +101,10 @@ actor Engine {
       isSandbox: setup.isSandbox, hasStore: setup.store != nil, offlineDays: configuration.offlineDays,
       isStrict: configuration.isStrict, priceText: setup.priceText)
     let policy = EntitlementPolicy(
-      productIDs: setup.productIDs, offlineDays: configuration.offlineDays, isStrict: configuration.isStrict)
+      productIDs: setup.productIDs, environments: setup.storeEnvironments, offlineDays: configuration.offlineDays,
+      isStrict: configuration.isStrict)
     let storefront = Self.storefront(configuration)
-    openStore(setup)
+    openStore()
     if isFirst, let early = earlyAnswers(setup.scope, policy) {
       restIsUnread = true
       return state.publish(early) {
@@ -109,14 +114,16 @@ actor Engine {
     }
     take(readCache(setup.scope)) { knowledge in
       (knowledge.setup, knowledge.policy) = (facts, policy)
-      knowledge.storefront = setup.store == nil ? nil : knowledge.storefront ?? storefront
+      // What the same store said still holds.
+      let isKnown = hasSameStore && knowledge.storefront?.source == .store
+      if !isKnown { knowledge.storefront = setup.store == nil ? nil : storefront }
       knowledge.isInitialized = false
       if isNewScope { knowledge.forget() }
     }
   }
 
   /// Until the store says where the user buys: what the configuration says, or its locale.
-  private static func storefront(_ configuration: Configuration) -> ClientState.KnownStorefront? {
+  static func storefront(_ configuration: Configuration) -> ClientState.KnownStorefront? {
     if let region = configuration.region.flatMap({ Storefront(country: $0) }) {
       return ClientState.KnownStorefront(storefront: region, source: .region)
     }
@@ -175,6 +182,7 @@ actor Engine {
     write { storage throws(DatabaseError) in
       try storage.save(receipts: changed, answers: answers, scope: active.setup.scope)
     }
+    scheduleSubmission()
   }
 
   /// What the network says to the configuration that was adopted. Offline, the cache stands.
@@ -494,7 +502,7 @@ actor Engine {
     // So that a clock set back before the next start cannot revive what has ended.
     saveTime()
     // The store may know of a renewal, or of a grace period.
-    await scanStore()
+    await scanStore(always: true)
   }
 
   /// Soon after a period ended, the service knows whether it was renewed.
@@ -628,7 +636,7 @@ actor Engine {
     watch?.stop()
     watch = nil
     active?.setup.store?.close()
-    for task in [settling, retry, expiry, renewalCheck, submission].compactMap(\.self) + lateLooks.values {
+    for task in [settling, retry, expiry, renewalCheck, submission, laterScan].compactMap(\.self) + lateLooks.values {
       task.cancel()
     }
     active = nil

@@ -13,6 +13,8 @@ public struct Setup {
   /// What charges in-app; nil where nothing does.
   public var store: (any Store)?
   public var planMappings: [PlanMapping]
+  /// Where the transactions that count were made.
+  public var storeEnvironments: Set<StoreTransaction.Environment>
   public var productIDs: Set<String>?
   public var isSandbox: Bool
   public var priceText: @Sendable (Decimal, String, Int?) -> String
@@ -21,7 +23,8 @@ public struct Setup {
 
   public init(
     scope: String, backend: any Backend, presenter: any CheckoutPresenter, webMethod: String, store: (any Store)? = nil,
-    planMappings: [PlanMapping] = [], productIDs: Set<String>?, isSandbox: Bool,
+    planMappings: [PlanMapping] = [], storeEnvironments: Set<StoreTransaction.Environment> = [.production],
+    productIDs: Set<String>?, isSandbox: Bool,
     priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
     simulate: ((JSON) throws(KassaError) -> JSON)?
   ) {
@@ -31,6 +34,7 @@ public struct Setup {
     self.webMethod = webMethod
     self.store = store
     self.planMappings = planMappings
+    self.storeEnvironments = storeEnvironments
     self.productIDs = productIDs
     self.isSandbox = isSandbox
     self.priceText = priceText

@@ -65,6 +65,8 @@ public enum Constants {
   /// Voidhash [make and restore purchases]: so many transactions are kept for the first listener.
   public static let transactionsKeptForListener = 10
 
+  /// Kassa: so much of what the host says before the configuration is kept for it.
+  public static let earlyNotifications = 100
   /// Apple [reduce involuntary subscriber churn]: a billing grace period is 3, 16 or 28 days.
   public static let longestStoreGraceMilliseconds: Int64 = 28 * millisecondsPerDay
   /// Kassa: that a store still lists a subscription without an end is written down at most so often.

@@ -4,13 +4,19 @@ import KassaJSON
 public struct EntitlementPolicy: Sendable, Equatable {
   /// Only these products count; nil for all.
   public var productIDs: Set<String>?
+  /// What a store sold elsewhere grants nothing: purchases of tests cost nothing.
+  public var environments: Set<StoreTransaction.Environment>
   /// How long a grant without an end is trusted without the service confirming it.
   public var offlineMilliseconds: Int64
   /// Whether such a grant ends then, or only becomes stale.
   public var isStrict: Bool
 
-  public init(productIDs: Set<String>? = nil, offlineDays: Int64 = Constants.offlineDays, isStrict: Bool = false) {
+  public init(
+    productIDs: Set<String>? = nil, environments: Set<StoreTransaction.Environment> = [.production],
+    offlineDays: Int64 = Constants.offlineDays, isStrict: Bool = false
+  ) {
     self.productIDs = productIDs
+    self.environments = environments
     self.offlineMilliseconds = offlineDays * Constants.millisecondsPerDay
     self.isStrict = isStrict
   }
@@ -36,6 +42,7 @@ public final class Entitlement: Sendable {
     case offlineLimit = "offline_limit"
     case notVisible = "not_visible"
     case productNotConfigured = "product_not_configured"
+    case wrongEnvironment = "wrong_environment"
     case consumable
     case revoked
     case upgraded
@@ -95,6 +102,7 @@ public final class Entitlement: Sendable {
   }
 
   private static func obstacle(to receipt: Receipt, _ policy: EntitlementPolicy) -> Rule? {
+    if !policy.environments.contains(receipt.transaction.environment) { return .wrongEnvironment }
     if receipt.transaction.kind == .consumable { return .consumable }
     if receipt.transaction.revocation != nil { return .revoked }
     if receipt.transaction.isUpgraded { return .upgraded }

@@ -48,7 +48,10 @@ public final class Receipt: Sendable, Equatable {
 
   /// The same for another plan, where a mapping changed or the plan was not known yet.
   public func mapped(to planID: String?, _ productID: String?) -> Receipt {
-    Receipt(
+    var progress = progress
+    // The service may take for this plan what it could not take before.
+    if planID != self.planID { progress.isAccepted = false }
+    return Receipt(
       transaction, planID: planID, productID: productID, appUserID: appUserID, capturedAt: capturedAt,
       progress: progress, isFresh: isFresh)
   }
@@ -58,6 +61,8 @@ public final class Receipt: Sendable, Equatable {
     var progress = progress
     // Whoever heard of the old one has to hear of the new one.
     progress.isAccepted = false
+    let isWithdrawn = transaction.revocation != self.transaction.revocation
+    if isWithdrawn || transaction.isUpgraded != self.transaction.isUpgraded { progress.isFinished = false }
     return Receipt(
       transaction, planID: planID, productID: productID, appUserID: appUserID, capturedAt: capturedAt,
       progress: progress, isFresh: true)

@@ -177,6 +177,8 @@ final class Network: Sendable {
   private let hold = Locked<(@Sendable (HTTPRequest) -> Bool)?>(nil)
   private let sandbox = Locked<Shared?>(nil)
   private let loop = Locked<EventLoop?>(nil)
+  private let scope = Locked("whop")
+  private let environments = Locked<Set<StoreTransaction.Environment>>([.sandbox])
   /// What charges in-app, if anything does.
   let store: ScriptedStore?
 
@@ -190,6 +192,11 @@ final class Network: Sendable {
   }
 
   func set(_ weather: Weather) { self.weather.with { $0 = weather } }
+  func setScope(_ name: String) { scope.with { $0 = name } }
+  func setEnvironments(_ environments: Set<StoreTransaction.Environment>) {
+    self.environments.with { $0 = environments }
+  }
+
   /// Runs something where the client does its work.
   func onLoop(_ body: @escaping () -> Void) { loop.with { $0 }?.sync(body) }
   func hold(_ matches: (@Sendable (HTTPRequest) -> Bool)?) { hold.with { $0 = matches } }
@@ -218,8 +225,9 @@ final class Network: Sendable {
         ? SimulatedPresenter(sandbox, card: configuration.card)
         : surroundings.hostPresenter(returnURL: configuration.returnURL)
       return Setup(
-        scope: "whop", backend: backend, presenter: presenter, webMethod: "whop", store: store,
-        planMappings: whop.planMappings, productIDs: whop.productIDs.map(Set.init),
+        scope: scope.with { $0 }, backend: backend, presenter: presenter, webMethod: "whop", store: store,
+        planMappings: whop.planMappings, storeEnvironments: environments.with { $0 },
+        productIDs: whop.productIDs.map(Set.init),
         isSandbox: true,
         priceText: { amount, currency, _ in "\(amount.text) \(currency)" },
         simulate: { action throws(KassaError) in try sandbox.perform(action) })

@@ -14,6 +14,7 @@ final class ScriptedStore: Store, @unchecked Sendable {
     var entitlements: [StoreDelivery] = []
     var storefront = Storefront(country: "DE")
     var finishFails = false
+    var finishHangs = false
     var isRestoreDismissed = false
     var graceEndsAt: [String: Int64] = [:]
     var isOutOfReach = false
@@ -52,6 +53,9 @@ final class ScriptedStore: Store, @unchecked Sendable {
   }
 
   func finish(_ transaction: StoreTransaction) async throws(KassaError) {
+    while script.with({ $0.finishHangs }) {
+      do throws(CancellationError) { try await time.sleep(milliseconds: 1_000) } catch { return }
+    }
     if script.with({ $0.finishFails }) { throw KassaError(.storeFailed, "not now", retryable: true) }
     note("finish \(transaction.id)")
     script.with { $0.unfinished.removeAll { $0.verifiedTransaction?.id == transaction.id } }

@@ -39,7 +39,7 @@ struct GooglePurchase {
     ])
     path = fields.path
     productID = try fields.name("product_id")
-    purchaseToken = try fields.name("purchase_token", atMost: 4_096)
+    purchaseToken = try fields.name("purchase_token", atMost: 4_096, isSecret: true)
     kind = try fields.word("type")
     environment = try fields.optionalWord("environment") ?? .production
     expiresAt = try fields.optionalTime("expires_at")

@@ -66,7 +66,7 @@ extension HostStore {
   private func appTransaction(_ reply: HostReply) throws(KassaError) -> JSON {
     let text = try reply.read { (fields) throws(JSONShapeError) in
       try fields.allowOnly(["jws"])
-      return try fields.name("jws", atMost: HostLimits.signedBytes)
+      return try fields.name("jws", atMost: HostLimits.signedBytes, isSecret: true)
     }
     let payload: JSON
     do throws(Refusal) { payload = try verifyAppTransaction(text) } catch {

@@ -30,17 +30,23 @@ extension Fields {
   }
 
   /// Text that names something: not empty, without control characters.
-  func optionalName(_ key: String, atMost limit: Int = HostLimits.identifierBytes) throws(JSONShapeError) -> String? {
+  /// What proves a purchase is secret: it stands in no message.
+  func optionalName(
+    _ key: String, atMost limit: Int = HostLimits.identifierBytes, isSecret: Bool = false
+  ) throws(JSONShapeError) -> String? {
     guard let name = try optionalText(key, atMost: limit) else { return nil }
     guard !name.isEmpty, name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
       throw JSONShapeError(
-        path: place(of: key), problem: "must be text without control characters (got \"\(name.quoted)\")")
+        path: place(of: key),
+        problem: "must be text without control characters" + (isSecret ? "" : " (got \"\(name.quoted)\")"))
     }
     return name
   }
 
-  func name(_ key: String, atMost limit: Int = HostLimits.identifierBytes) throws(JSONShapeError) -> String {
-    try required(optionalName(key, atMost: limit), key)
+  func name(
+    _ key: String, atMost limit: Int = HostLimits.identifierBytes, isSecret: Bool = false
+  ) throws(JSONShapeError) -> String {
+    try required(optionalName(key, atMost: limit, isSecret: isSecret), key)
   }
 
   func optionalNumber(_ key: String, in range: ClosedRange<Int64>) throws(JSONShapeError) -> Int64? {

@@ -41,7 +41,7 @@ struct HostTransactionReader {
 
   private func apple(_ fields: Fields) throws(JSONShapeError) -> HostTransaction {
     try fields.allowOnly(["store", "jws"])
-    let text = try fields.name("jws", atMost: HostLimits.signedBytes)
+    let text = try fields.name("jws", atMost: HostLimits.signedBytes, isSecret: true)
     do throws(Refusal) {
       return HostTransaction(delivery: .verified(try verify(text)))
     } catch {

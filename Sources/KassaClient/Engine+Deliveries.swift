@@ -1,0 +1,190 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// What a store delivers, from wherever it comes: kept on disk first, then granted, told of, finished and given to the
+/// service.
+extension Engine {
+  enum Origin {
+    /// The purchase that waits for it; its completion tells of it.
+    case purchase
+    /// The store's own word: an update, or what a scan found.
+    case store
+  }
+
+  /// Takes a transaction in, for the configuration whose store delivered it. nil when it could not be verified.
+  @discardableResult
+  func deliver(_ delivery: StoreDelivery, from origin: Origin, _ active: Active) -> Receipt? {
+    readRest()
+    switch delivery {
+    case .verified(let transaction): return take(transaction, from: origin, active)
+    case .unverified(let id, let productID, let reason, let message):
+      // Neither kept nor finished: whoever made it up gets nothing, and a true one is delivered again.
+      if reportedUnverified.insert(id ?? message).inserted {
+        report(
+          "storekit_transaction_unverified", "the store's transaction cannot be verified: \(message)",
+          ["transaction_id": JSON(id), "store_product_id": JSON(productID), "reason": JSON(reason)])
+      }
+      return nil
+    }
+  }
+
+  private func take(_ transaction: StoreTransaction, from origin: Origin, _ active: Active) -> Receipt {
+    var transaction = transaction
+    if transaction.isOpenEnded || transaction.signedAt == nil { transaction.signedAt = state.now }
+    guard self.active?.setup.scope == active.setup.scope else { return keepElsewhere(transaction, active) }
+    let known = state.knowledge.receipts[transaction.key]
+    let receipt = receipt(for: transaction, known, active)
+    if receipt !== known || unsavedReceipts.contains(transaction.key) {
+      keep(receipt, cause: origin == .purchase ? .purchase : .store, active)
+    }
+    if origin == .purchase {
+      tellOnce(receipt)
+    } else if isInStore {
+      // It may be what the open purchase is about, which tells of it itself.
+      waitingDeliveries.append(.verified(transaction))
+      return receipt
+    } else if known?.progress.isFinished != true, !receipt.isWithdrawn, tellOnce(receipt) {
+      queue.put(
+        .transaction([
+          "type": "transaction_updated", "transaction": document(of: receipt),
+          "synced": JSON(receipt.progress.isAccepted),
+        ]))
+    }
+    // Nobody waits for the store to hear of it.
+    Task(executorPreference: loop) { await self.finish(receipt) }
+    scheduleSubmission()
+    return receipt
+  }
+
+  /// Whether it is told of for the first time in this run.
+  @discardableResult
+  private func tellOnce(_ receipt: Receipt) -> Bool { toldTransactions.insert(receipt.transaction.key).inserted }
+
+  /// After a purchase in the store ended: what came meanwhile.
+  func deliverWaiting(_ active: Active) {
+    let waiting = waitingDeliveries
+    waitingDeliveries = []
+    for delivery in waiting { deliver(delivery, from: .store, active) }
+  }
+
+  private func receipt(for transaction: StoreTransaction, _ known: Receipt?, _ active: Active) -> Receipt {
+    guard let known else {
+      let planID = active.setup.planMappings.first { $0.storeProductID == transaction.productID }?.planID
+      return Receipt(
+        transaction, planID: planID, productID: planID.flatMap(state.productID(ofPlan:)),
+        appUserID: (purchaser ?? state.identity).appUserID, capturedAt: state.now)
+    }
+    // A store may give an old signing of what was refunded since.
+    guard transaction.differs(from: known.transaction), !known.isNewer(than: transaction) else { return known }
+    return known.updated(to: transaction)
+  }
+
+  /// Another account has been configured meanwhile: it is kept where it belongs, and the store, which is not told that
+  /// it was delivered, gives it again when that account is back.
+  private func keepElsewhere(_ transaction: StoreTransaction, _ active: Active) -> Receipt {
+    let receipt = receipt(for: transaction, nil, active)
+    write { storage throws(DatabaseError) in
+      try storage.save(receipts: [receipt], answers: nil, scope: active.setup.scope)
+    }
+    return receipt
+  }
+
+  /// On disk before anything is finished; and granted at once.
+  func keep(_ receipt: Receipt, cause: Change.Cause, _ active: Active) {
+    state.change(cause) { $0.receipts[receipt.transaction.key] = receipt }
+    let answers = answersToKeep
+    let isDurable = write { storage throws(DatabaseError) -> Bool in
+      try storage.save(receipts: [receipt], answers: answers, scope: active.setup.scope)
+      return true
+    }
+    if isDurable == true {
+      unsavedReceipts.remove(receipt.transaction.key)
+    } else {
+      unsavedReceipts.insert(receipt.transaction.key)
+    }
+  }
+
+  /// Only what is on disk is finished: until then the store delivers it again.
+  private func finish(_ receipt: Receipt) async {
+    let key = receipt.transaction.key
+    guard let active, let store = active.setup.store, let current = state.knowledge.receipts[key],
+      !current.progress.isFinished, !unsavedReceipts.contains(key), finishing.insert(key).inserted
+    else { return }
+    defer { finishing.remove(key) }
+    do throws(KassaError) { try await store.finish(current.transaction) } catch { return scheduleScan() }
+    note(Receipt.Progress(isFinished: true), of: current, active)
+  }
+
+  /// Writes down what has been done with a receipt, unless it is another one by now: refunded, for example.
+  private func note(_ done: Receipt.Progress, of receipt: Receipt, _ active: Active) {
+    guard self.active?.setup.scope == active.setup.scope else { return }
+    let transaction = receipt.transaction
+    state.edit { knowledge in
+      guard let current = knowledge.receipts[transaction.key], current.transaction == transaction else { return }
+      var progress = current.progress
+      progress.isFinished = progress.isFinished || done.isFinished
+      progress.isAccepted = progress.isAccepted || done.isAccepted
+      knowledge.receipts[transaction.key] = current.with(progress)
+    }
+    write { storage throws(DatabaseError) in
+      try storage.save(progress: done, of: transaction, scope: active.setup.scope)
+    }
+  }
+
+  // MARK: Giving receipts to the service
+
+  func scheduleSubmission() {
+    guard submission == nil else { return }
+    submission = Task(executorPreference: loop) { await self.submitAll() }
+  }
+
+  /// One at a time, oldest first, for whatever configuration is in force.
+  private func submitAll() async {
+    defer { submission = nil }
+    while let number = active?.number {
+      await submitCurrent()
+      if number == active?.number { return }
+    }
+  }
+
+  /// What the service refuses holds up no other.
+  private func submitCurrent() async {
+    guard let active else { return }
+    var refused: Set<String> = []
+    while isCurrent(active), let receipt = nextToSubmit(refused) {
+      do throws(KassaError) {
+        let word = try await active.setup.backend.submit(receipt, of: state.identity.deviceID)
+        guard isCurrent(active) else { return }
+        if case .accepted(let membership?) = word { learn([membership], listed: nil, cause: .store) }
+        note(Receipt.Progress(isAccepted: true), of: receipt, active)
+      } catch {
+        if error.isTransient || error.code == .cancelled { return scheduleRetry() }
+        refused.insert(receipt.transaction.key)
+        reportOnce(
+          "transaction_rejected:\(receipt.transaction.key)",
+          "the service does not take the transaction; it is offered again at the next start: \(error.message)",
+          ["transaction_id": JSON(receipt.transaction.id), "code": JSON(error.code.rawValue)])
+      }
+    }
+  }
+
+  private func nextToSubmit(_ refused: Set<String>) -> Receipt? {
+    state.knowledge.receipts.values
+      .filter { !$0.progress.isAccepted && !refused.contains($0.transaction.key) }
+      .min { ($0.capturedAt, $0.transaction.id) < ($1.capturedAt, $1.transaction.id) }
+  }
+
+  /// How hosts see a receipt's transaction.
+  func document(of receipt: Receipt) -> JSON {
+    state.stamped(
+      receipt.transaction.document.merging([
+        ("plan_id", JSON(receipt.planID)), ("product_id", JSON(receipt.productID)),
+      ]))
+  }
+}
+
+extension Receipt {
+  /// Refunds, revocations and what an upgrade replaced are no news of a purchase: the answers tell of them.
+  fileprivate var isWithdrawn: Bool { transaction.revocation != nil || transaction.isUpgraded }
+}
