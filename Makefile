@@ -15,7 +15,7 @@ LIBRARY := build/libkassa.so.$(VERSION)
 #
 # Exclusivity is checked in the tests; in a release a violation could only stop the host. Regular expressions, which
 # every Swift file imports unasked, would make the library a megabyte larger.
-RELEASE       := --disable-local-rpath -c release --scratch-path .build/release-static \
+RELEASE       := --omit-frame-pointers --disable-local-rpath -c release --scratch-path .build/release-static \
                  -Xswiftc -enforce-exclusivity=unchecked \
                  -Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import \
                  -Xswiftc -static-stdlib -Xswiftc -use-ld=lld -Xlinker --icf=all

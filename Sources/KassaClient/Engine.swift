@@ -103,20 +103,20 @@ actor Engine {
     let policy = EntitlementPolicy(
       productIDs: setup.productIDs, environments: setup.storeEnvironments, offlineDays: configuration.offlineDays,
       isStrict: configuration.isStrict)
-    let storefront = Self.storefront(configuration)
+    let storefront = setup.store == nil ? nil : Self.storefront(configuration)
     openStore()
     if isFirst, let early = earlyAnswers(setup.scope, policy) {
       restIsUnread = true
       return state.publish(early) {
         ($0.setup, $0.policy) = (facts, policy)
-        if setup.store != nil { $0.storefront = storefront }
+        $0.storefront = storefront
       }
     }
     take(readCache(setup.scope)) { knowledge in
       (knowledge.setup, knowledge.policy) = (facts, policy)
       // What the same store said still holds.
       let isKnown = hasSameStore && knowledge.storefront?.source == .store
-      if !isKnown { knowledge.storefront = setup.store == nil ? nil : storefront }
+      if !isKnown { knowledge.storefront = storefront }
       knowledge.isInitialized = false
       if isNewScope { knowledge.forget() }
     }
