@@ -13,15 +13,7 @@ public func kassa_is_subscribed(_ handle: OpaquePointer?) -> Bool { ClientHandle
 
 @_cdecl("kassa_has_access") @implementation @inline(__always)
 public func kassa_has_access(_ handle: OpaquePointer?, _ productID: UnsafePointer<CChar>?) -> Bool {
-  let access = ClientHandles.access(handle, productID)
-  return access == .granted || access == .unknown && report(ungranted: productID, handle)
-}
-
-/// Out of the ordinary, so it may cost something: the host's mistake is reported once. Gives what is answered then.
-@inline(never)
-private func report(ungranted productID: UnsafePointer<CChar>?, _ handle: OpaquePointer?) -> Bool {
-  if let id = text(productID) { client(handle)?.noteUngranted(id) }
-  return false
+  ClientHandles.hasAccess(handle, productID)
 }
 
 @_cdecl("kassa_supports_external_purchases") @implementation

@@ -122,9 +122,6 @@ public final class Client: Sendable {
     return state
   }
 
-  /// Whether a product that nothing grants may be asked for; reported once for each that may not.
-  public func noteUngranted(_ productID: String) { state.noteUngranted(productID) }
-
   // MARK: Start
 
   public func configure(_ document: JSON) -> UInt64 {
@@ -230,6 +227,11 @@ public final class Client: Sendable {
   public func notify(_ event: JSON) -> Bool { loop.sync { engine.assumeIsolated { $0.notify(event) } } }
 
   public func respond(_ request: UInt64, _ reply: JSON) -> Bool { requests.respond(request, reply) }
+}
+
+extension Client: UnknownProductListener {
+  /// Reported once for each product.
+  public func askedForUnknown(_ product: String) { state.noteUngranted(product) }
 }
 
 /// What the state and the outside tell the engine, from any thread and from before it exists.

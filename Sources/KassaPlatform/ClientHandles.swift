@@ -108,12 +108,26 @@ public enum ClientHandles {
     }
   }
 
-  /// Whether an open client grants this product; no for NULL and for any handle that is not an open client's.
-  public static func access(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Answers.Access {
-    guard let product else { return .notGranted }
+  /// Whether an open client grants this product; no for NULL and for any handle that is not an open client's. The client
+  /// hears of a product that may not be asked for.
+  public static func hasAccess(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Bool {
+    guard let product else { return false }
     // Counted first: what has been looked up already would have to be kept across the call.
     let count = strlen(product)
-    return ask(handle) { $0.access(product, count: count, isOpen: $1) } ?? .notGranted
+    switch ask(handle, { $0.access(product, count: count, isOpen: $1) }) {
+    case .granted: return true
+    case .notGranted, nil: return false
+    case .unknown: return tell(handle, ofUnknown: product)
+    }
+  }
+
+  /// Out of the ordinary, so it may cost something. Gives what is answered then.
+  @inline(never)
+  private static func tell(_ handle: OpaquePointer?, ofUnknown product: UnsafePointer<CChar>) -> Bool {
+    if let id = String(validatingCString: product) {
+      (client(handle) as? any UnknownProductListener)?.askedForUnknown(id)
+    }
+    return false
   }
 
   /// Whether an open client is subscribed; false for any handle that is not an open client's.
@@ -181,4 +195,9 @@ public enum ClientHandles {
       registry.pointee.spareBoards = board
     }
   }
+}
+
+/// A client that wants to hear of products that may not be asked for.
+public protocol UnknownProductListener: AnyObject {
+  func askedForUnknown(_ product: String)
 }

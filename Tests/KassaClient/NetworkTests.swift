@@ -134,9 +134,9 @@ import Testing
     try rig.buy()
     #expect(!rig.hasAccess(Rig.pro))
     #expect(!rig.isSubscribed)
-    rig.client.noteUngranted(Rig.pro)
-    rig.client.noteUngranted(Rig.pro)
-    rig.client.noteUngranted("prod_desktop")
+    rig.client.askedForUnknown(Rig.pro)
+    rig.client.askedForUnknown(Rig.pro)
+    rig.client.askedForUnknown("prod_desktop")
     #expect(rig.diagnostics() == ["product_not_configured"])
     #expect(rig.client.explain(Rig.pro)["reason"]?.string == "product_not_configured")
   }

@@ -195,12 +195,6 @@ private final class Client: Sendable {
   }
 }
 
-extension ClientHandles {
-  fileprivate static func hasAccess(_ handle: OpaquePointer?, _ product: UnsafePointer<CChar>?) -> Bool {
-    access(handle, product) == .granted
-  }
-}
-
 /// Runs the body in a child made by fork; whether it said true.
 private func inChild(_ body: () -> Bool) -> Bool {
   // Swift hides fork.
