@@ -3,11 +3,7 @@ import KassaPlatform
 
 /// Store transactions: the outbox of what was charged, and what it grants.
 extension ClientStorage {
-  /// Saves a receipt, and what all rows come to now, in one step.
-  func save(receipt: Receipt, answers: KeptAnswers?, scope: String) throws(DatabaseError) {
-    try save(receipts: [receipt], answers: answers, scope: scope)
-  }
-
+  /// Saves receipts, and what all rows come to now, in one step.
   func save(receipts: [Receipt], answers: KeptAnswers?, scope: String) throws(DatabaseError) {
     try database.transaction { () throws(DatabaseError) in
       for receipt in receipts { try insert(receipt, scope) }

@@ -80,11 +80,6 @@ public final class Membership: Sendable, Equatable {
       confirmedAt: confirmedAt, isFromNetwork: isFromNetwork)
   }
 
-  /// The order of lists: the newest first, of equal age the greater id.
-  public func isNewer(than other: Membership) -> Bool {
-    createdAt == other.createdAt ? id > other.id : createdAt > other.createdAt
-  }
-
   /// Whether they say the same, whenever and however that was learnt.
   public func says(theSameAs other: Membership) -> Bool {
     self === other
