@@ -14,6 +14,10 @@ import Testing
     let rig: Rig
     let store: ScriptedStore
     var client: Client { rig.client }
+
+    func waitForSheet() {
+      rig.letTimePass(inStepsOf: 10) { store.calls.contains { $0.hasPrefix("purchase ") } }
+    }
   }
 
   private static func wishes(_ others: [(String, JSON)] = []) -> Rig.Wishes {
@@ -179,7 +183,7 @@ import Testing
   func oneAtATime() throws {
     let shop = try shop { $0.isSheetOpen = true }
     let operation = shop.client.purchase(Rig.monthly, [:])
-    shop.rig.settle()
+    shop.waitForSheet()
     let second = try shop.rig.error(of: shop.client.purchase(Rig.monthly, [:]))
     #expect(second["code"]?.string == "purchase_in_progress")
     #expect(shop.client.cancel(operation))
@@ -218,7 +222,7 @@ import Testing
       $0.isSheetOpen = true
     }
     let operation = shop.client.purchase(Rig.monthly, [:])
-    shop.rig.settle()
+    shop.waitForSheet()
     shop.rig.network.setScope("another")
     try shop.rig.result(of: shop.client.configure(shop.rig.configuration.merging([("region", "FR")])))
     shop.store.change { $0.isSheetOpen = false }
@@ -278,7 +282,7 @@ import Testing
       $0.isSheetOpen = true
     }
     let operation = shop.client.purchase(Rig.monthly, [:])
-    shop.rig.settle()
+    shop.waitForSheet()
     // The update comes before the call's own answer, and so does a scan.
     shop.store.tell(.updated(.verified(.sample("1"))), on: shop.rig)
     shop.store.change { $0.unfinished = [.verified(.sample("1"))] }
@@ -410,7 +414,7 @@ import Testing
       $0.isSheetOpen = true
     }
     let operation = shop.client.purchase(Rig.monthly, [:])
-    shop.rig.settle()
+    shop.waitForSheet()
     try shop.rig.result(of: shop.client.logIn("ada"))
     shop.store.change { $0.isSheetOpen = false }
     try shop.rig.result(of: operation)
