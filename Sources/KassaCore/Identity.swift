@@ -1,13 +1,20 @@
-/// A user's id in the host's own account system. Two ids are the same only byte for byte: Swift's strings would take
-/// those for equal that only look alike (`é` written in two ways).
-public struct AppUserID: Sendable, Hashable {
-  public let text: String
-  public init(_ text: String) { self.text = text }
+/// A text that is compared byte for byte: Swift's strings would take those for equal that only look alike (`é` written in
+/// two ways).
+public protocol ByteExactText: Sendable, Hashable {
+  var text: String { get }
+}
 
-  public static func == (left: AppUserID, right: AppUserID) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+extension ByteExactText {
+  public static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
   public func hash(into hasher: inout Hasher) {
     for byte in text.utf8 { hasher.combine(byte) }
   }
+}
+
+/// A user's id in the host's own account system.
+public struct AppUserID: ByteExactText {
+  public let text: String
+  public init(_ text: String) { self.text = text }
 }
 
 /// Who is asking: the installation, and the user of the host's own account system if one is logged in.
@@ -19,7 +26,6 @@ public struct Identity: Sendable, Equatable {
     self.appUserID = appUserID
   }
 }
-
 /// A login whose claim has not reached the service yet: from then on this device's guest purchases are that user's.
 public struct PendingClaim: Sendable, Equatable {
   /// Its number in the outbox.

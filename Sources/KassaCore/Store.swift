@@ -72,6 +72,8 @@ public struct StoreOrder: Sendable, Equatable {
   /// More than 1 for consumables only.
   public var quantity: Int
   public var offer: Offer
+  /// What lets the store apply a promotional offer.
+  public var offerSignature: OfferSignature?
   /// A UUID that the store ties to the transaction.
   public var appAccountToken: String?
   /// Makes a store of tests wait for an approval.
@@ -80,12 +82,13 @@ public struct StoreOrder: Sendable, Equatable {
   public var confirmIn: JSON?
 
   public init(
-    productID: String, quantity: Int = 1, offer: Offer = .automatic, appAccountToken: String? = nil,
-    simulatesAskToBuy: Bool = false, confirmIn: JSON? = nil
+    productID: String, quantity: Int = 1, offer: Offer = .automatic, offerSignature: OfferSignature? = nil,
+    appAccountToken: String? = nil, simulatesAskToBuy: Bool = false, confirmIn: JSON? = nil
   ) {
     self.productID = productID
     self.quantity = quantity
     self.offer = offer
+    self.offerSignature = offerSignature
     self.appAccountToken = appAccountToken
     self.simulatesAskToBuy = simulatesAskToBuy
     self.confirmIn = confirmIn
