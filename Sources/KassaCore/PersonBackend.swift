@@ -62,7 +62,7 @@ public struct Attributes: Sendable, Equatable {
   public var setOnce: JSON
   /// Names this write, so that a repetition changes nothing.
   public var writeID: String?
-  public var isEmpty: Bool { set.members.isEmpty && setOnce.members.isEmpty }
+  public var isEmpty: Bool { self.set.members.isEmpty && setOnce.members.isEmpty }
   public init(set: JSON = [:], setOnce: JSON = [:], writeID: String? = nil) {
     self.set = set
     self.setOnce = setOnce
