@@ -26,7 +26,7 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
     serverTime: surroundings.serverTime)
   return Setup(
     scope: "whop \(whop.companyID) \(whop.baseURL)",
-    backend: backend,
+    backend: .memberships(backend),
     presenter: try presenter(configuration, sandbox, surroundings),
     webMethod: "whop",
     store: store?.store,

@@ -4,9 +4,16 @@ import KassaPlatform
 
 /// What a configuration comes to: the parts that a client works with, put together by whoever knows the vendors.
 public struct Setup {
+  /// The two kinds of services: one sells plans and lists memberships, the other knows people and their perks, and leaves
+  /// the selling to a store.
+  public enum Backend {
+    case memberships(any MembershipBackend)
+    case people(any PersonBackend)
+  }
+
   /// Names the service, the seller's account and the address: cached answers belong to one scope.
   public var scope: String
-  public var backend: any Backend
+  public var backend: Backend
   public var presenter: any CheckoutPresenter
   /// What the back end's own checkout is called as a purchase's method.
   public var webMethod: String
@@ -22,7 +29,7 @@ public struct Setup {
   public var simulate: ((JSON) throws(KassaError) -> JSON)?
 
   public init(
-    scope: String, backend: any Backend, presenter: any CheckoutPresenter, webMethod: String, store: (any Store)? = nil,
+    scope: String, backend: Backend, presenter: any CheckoutPresenter, webMethod: String, store: (any Store)? = nil,
     planMappings: [PlanMapping] = [], storeEnvironments: Set<StoreTransaction.Environment> = [.production],
     productIDs: Set<String>?, isSandbox: Bool,
     priceText: @escaping @Sendable (Decimal, String, Int?) -> String,

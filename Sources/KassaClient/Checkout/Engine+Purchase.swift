@@ -78,7 +78,7 @@ extension Engine {
     let prepared: any PreparedCheckout
     do throws(KassaError) {
       prepared = try await active.setup.presenter.prepare()
-      checkout = try await active.setup.backend.checkout(attempt, returnURL: prepared.returnURL)
+      checkout = try await active.memberships().checkout(attempt, returnURL: prepared.returnURL)
     } catch {
       // Nobody has seen a checkout, so nothing can have been paid.
       forget(attempt)
@@ -138,7 +138,7 @@ extension Engine {
       do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch { return nil }
       waited += pause
       guard let active, active.number == number else { return nil }
-      if let progress = try? await active.setup.backend.progress(of: attempt), progress.membership != nil {
+      if let progress = try? await active.memberships().progress(of: attempt), progress.membership != nil {
         return progress
       }
       if Task.isCancelled { return nil }
@@ -152,7 +152,7 @@ extension Engine {
     switch ending {
     case .success(.returned(let url)):
       let reading =
-        url.map(active.setup.backend.reading(ofReturnURL:))
+        try url.map(active.memberships().reading(ofReturnURL:))
         ?? CheckoutReturn(outcome: .unknown, receiptID: nil)
       switch reading.outcome {
       case .success, .unknown: return try await membership(of: attempt, reading, active)
@@ -174,7 +174,7 @@ extension Engine {
   private func conclude(
     _ attempt: PurchaseAttempt, _ active: Active, otherwise: Result<String, KassaError>
   ) async throws(KassaError) -> JSON {
-    if let progress = try? await active.setup.backend.progress(of: attempt) {
+    if let progress = try? await active.memberships().progress(of: attempt) {
       if let known = try outcome(of: attempt, progress, receiptID: nil, active) { return known }
     }
     watchForLateSuccess(attempt)
@@ -189,7 +189,7 @@ extension Engine {
     var pauses = Constants.membershipPollSeconds[...]
     var last: PurchaseProgress?
     while true {
-      if let progress = try? await active.setup.backend.progress(of: attempt) {
+      if let progress = try? await active.memberships().progress(of: attempt) {
         last = progress
         if let known = try outcome(of: attempt, progress, receiptID: reading.receiptID, active) { return known }
       }
@@ -291,7 +291,7 @@ extension Engine {
   }
 
   private func check(_ attempt: PurchaseAttempt, _ active: Active) async {
-    guard let progress = try? await active.setup.backend.progress(of: attempt), isCurrent(active) else { return }
+    guard let progress = try? await active.memberships().progress(of: attempt), isCurrent(active) else { return }
     if let membership = progress.membership {
       learn([membership], listed: nil, cause: .purchase)
     } else if progress.payment != .pending,

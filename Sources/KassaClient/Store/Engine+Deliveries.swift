@@ -154,7 +154,7 @@ extension Engine {
     var refused: Set<String> = []
     while isCurrent(active), let receipt = nextToSubmit(refused) {
       do throws(KassaError) {
-        let word = try await active.setup.backend.submit(receipt, of: state.identity.deviceID)
+        let word = try await active.memberships().submit(receipt, of: state.identity.deviceID)
         guard isCurrent(active) else { return }
         if case .accepted(let membership?) = word { learn([membership], listed: nil, cause: .store) }
         note(Receipt.Progress(isAccepted: true), of: receipt, active)
