@@ -19,7 +19,7 @@ extension Engine {
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
     queue.setSandbox(setup.isSandbox)
     let facts = ClientState.SetupFacts(
-      isSandbox: setup.isSandbox, hasStore: setup.store != nil, offlineDays: configuration.offlineDays,
+      isSandbox: setup.isSandbox, hasStore: setup.store != nil, anonymousID: setup.anonymousID, offlineDays: configuration.offlineDays,
       isStrict: configuration.isStrict, priceText: setup.priceText)
     let policy = EntitlementPolicy(
       productIDs: setup.productIDs, environments: setup.storeEnvironments, offlineDays: configuration.offlineDays,
@@ -33,7 +33,7 @@ extension Engine {
         $0.storefront = storefront
       }
     }
-    take(readCache(setup.scope)) { knowledge in
+    take(readCache(setup.scope, as: state.identity.appUserID)) { knowledge in
       (knowledge.setup, knowledge.policy) = (facts, policy)
       // What the same store said still holds.
       let isKnown = hasSameStore && knowledge.storefront?.source == .store
@@ -68,11 +68,11 @@ extension Engine {
     guard restIsUnread, let active else { return }
     restIsUnread = false
     // If the disk refuses now, the answers that it gave still stand.
-    if let cache = readCache(active.setup.scope) { take(cache) { _ in } }
+    if let cache = readCache(active.setup.scope, as: state.identity.appUserID) { take(cache) { _ in } }
   }
 
-  func readCache(_ scope: String) -> ClientStorage.Cache? {
-    read { storage throws(DatabaseError) in try storage.load(scope: scope) }
+  func readCache(_ scope: String, as user: AppUserID?) -> ClientStorage.Cache? {
+    read { storage throws(DatabaseError) in try storage.load(scope: scope, as: user) }
   }
 
   func take(_ cache: ClientStorage.Cache?, _ prepare: (inout ClientState.Knowledge) -> Void) {

@@ -50,6 +50,8 @@ actor Engine {
   /// The store's sheet is open, and who was logged in when it was opened.
   var isInStore = false
   var purchaser: Identity?
+  /// The same, where the back end has people.
+  var purchaserID: DistinctID?
   /// What the store delivered meanwhile, and what the user wanted to buy there.
   var waitingDeliveries: [StoreDelivery] = []
   var waitingIntents: [StoreOrder] = []
@@ -62,7 +64,8 @@ actor Engine {
   var laterScan: Task<Void, Never>?
   /// What the host said of its store before it configured the client.
   var earlyNotifications: [JSON] = []
-  var submission: Task<Void, Never>?
+  var outbox: OutboxState
+  var people = PeopleState()
   /// Logins whose own operation is still at the claim.
   var firstTries: Set<Int64> = []
   /// When the answer was asked for that a membership's row comes from, on the boot clock: an answer that was asked for
@@ -93,6 +96,7 @@ actor Engine {
     savedTime = try? storage.savedTime()
     self.assembly = assembly
     self.surroundings = surroundings
+    outbox = OutboxState(directory: surroundings.storage)
   }
 
   func pause(milliseconds: Int64) async throws(KassaError) {
@@ -157,8 +161,9 @@ actor Engine {
     }
     watch?.stop()
     watch = nil
+    stopOutbox()
     active?.setup.store?.close()
-    for task in [settling, retry, expiry, renewalCheck, submission, laterScan].compactMap(\.self) + lateLooks.values {
+    for task in [settling, retry, expiry, renewalCheck, laterScan, people.chase].compactMap(\.self) + lateLooks.values {
       task.cancel()
     }
     active = nil

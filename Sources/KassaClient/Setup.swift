@@ -15,10 +15,18 @@ public struct Setup {
   public var scope: String
   public var backend: Backend
   public var presenter: any CheckoutPresenter
+  /// Makes an id for somebody who has not logged in, of a UUID; nil where the back end has no people.
+  public var anonymousID: (@Sendable (String) -> DistinctID)?
+  /// The version of the host's program, where it was given.
+  public var appVersion: String?
   /// What the back end's own checkout is called as a purchase's method.
   public var webMethod: String
   /// What charges in-app; nil where nothing does.
   public var store: (any Store)?
+  /// Whose transactions the store has, and those that the host reports.
+  public var storePlatform: StoreTransaction.Platform
+  /// Verifies a transaction that the host reports as signed text; nil where there is nothing to hold it against.
+  public var readSignedTransaction: ((String) -> StoreDelivery)?
   public var planMappings: [PlanMapping]
   /// Where the transactions that count were made.
   public var storeEnvironments: Set<StoreTransaction.Environment>
@@ -29,7 +37,9 @@ public struct Setup {
   public var simulate: ((JSON) throws(KassaError) -> JSON)?
 
   public init(
-    scope: String, backend: Backend, presenter: any CheckoutPresenter, webMethod: String, store: (any Store)? = nil,
+    scope: String, backend: Backend, presenter: any CheckoutPresenter, webMethod: String,
+    anonymousID: (@Sendable (String) -> DistinctID)? = nil, appVersion: String? = nil, store: (any Store)? = nil,
+    storePlatform: StoreTransaction.Platform = .apple, readSignedTransaction: ((String) -> StoreDelivery)? = nil,
     planMappings: [PlanMapping] = [], storeEnvironments: Set<StoreTransaction.Environment> = [.production],
     productIDs: Set<String>?, isSandbox: Bool,
     priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
@@ -39,7 +49,11 @@ public struct Setup {
     self.backend = backend
     self.presenter = presenter
     self.webMethod = webMethod
+    self.anonymousID = anonymousID
+    self.appVersion = appVersion
     self.store = store
+    self.storePlatform = storePlatform
+    self.readSignedTransaction = readSignedTransaction
     self.planMappings = planMappings
     self.storeEnvironments = storeEnvironments
     self.productIDs = productIDs

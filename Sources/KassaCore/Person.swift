@@ -121,3 +121,20 @@ public struct Person: Sendable, Equatable {
     self.purchases = purchases
   }
 }
+
+/// A person, and since when that is known.
+public struct KnownPerson: Sendable, Equatable {
+  public var person: Person
+  /// By the trusted clock.
+  public var fetchedAt: Int64
+  /// It came in this run.
+  public var isFromNetwork: Bool
+  public init(_ person: Person, fetchedAt: Int64, isFromNetwork: Bool) {
+    self.person = person
+    self.fetchedAt = fetchedAt
+    self.isFromNetwork = isFromNetwork
+  }
+
+  public func isStale(at now: Int64) -> Bool { now.subtracting(fetchedAt) > Constants.personStaleMilliseconds }
+  public func isExpired(at now: Int64) -> Bool { now.subtracting(fetchedAt) > Constants.personExpiresMilliseconds }
+}

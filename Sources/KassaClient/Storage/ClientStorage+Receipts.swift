@@ -65,7 +65,7 @@ extension StoreTransaction {
   var key: String { "\(platform.rawValue) \(idInStore)" }
 
   /// One order of Google Play may be of several products.
-  fileprivate var idInStore: String {
+  var idInStore: String {
     switch platform {
     case .apple: id
     case .google: "\(id) \(productID)"

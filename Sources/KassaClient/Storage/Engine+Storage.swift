@@ -18,9 +18,16 @@ extension Engine {
   }
 
   func saveIdentity() {
-    let user = state.identity.appUserID
-    write { storage throws(DatabaseError) in _ = try storage.save(appUserID: user, claim: nil) }
-    state.change(.logout) { $0.unsavedIdentities -= 1 }
+    let (user, now) = (state.identity.appUserID, state.now)
+    if let active, case .people = active.setup.backend, let anonymousID = state.knowledge.anonymousID {
+      write { storage throws(DatabaseError) in
+        try storage.save(appUserID: user, anonymousID: anonymousID, write: nil, at: now, scope: active.setup.scope)
+      }
+      Task(executorPreference: loop) { try? await self.refreshPerson(.logout) }
+    } else {
+      write { storage throws(DatabaseError) in _ = try storage.save(appUserID: user, claim: nil) }
+    }
+    state.edit { $0.unsavedIdentities -= 1 }
   }
 
   /// Not before the first answers: the kernel takes its time to end a watch, and a program that only asks and leaves
@@ -38,8 +45,9 @@ extension Engine {
   /// Another process may have written.
   func reloadIfChanged() {
     guard storage.hasForeignChanges(), let active else { return }
-    guard let cache = readCache(active.setup.scope) else { return }
     let user = read { storage throws(DatabaseError) in try storage.appUserID() }
+    let asking = state.knowledge.unsavedIdentities == 0 ? user ?? state.identity.appUserID : state.identity.appUserID
+    guard let cache = readCache(active.setup.scope, as: asking) else { return }
     for attempt in cache.attempts { attempts[attempt.nonce] = attempt }
     state.change(.anotherProcess) { knowledge in
       knowledge.fill(from: cache, unsaved: unsavedReceipts, keepingNewer: storageFailed)
@@ -47,6 +55,8 @@ extension Engine {
       if let user, knowledge.unsavedIdentities == 0 { knowledge.ownership.identity.appUserID = user }
     }
     checkRenewals()
+    outbox.progress.fire()
+    wakeOutbox()
   }
 
   /// Writes, and says once when the disk refuses; the client goes on from memory.
@@ -88,7 +98,7 @@ extension Engine {
 extension ClientState.Knowledge {
   /// Another service or account: nothing that was known is about it.
   mutating func forget() {
-    (memberships, receipts, plans, listedAt) = ([:], [:], nil, [:])
+    (memberships, receipts, plans, listedAt, person, catalogue) = ([:], [:], nil, [:], nil, nil)
   }
 
   /// What the storage knows takes the place of what was known, apart from what this run learnt of the network and, if
@@ -105,6 +115,11 @@ extension ClientState.Knowledge {
         memberships[id] = row
       }
     }
+    // Whose id has been made and is not on disk yet keeps it.
+    anonymousID = unsavedIdentities == 0 ? cache.anonymousID ?? anonymousID : anonymousID
+    if let stored = cache.catalogue?.catalogue { catalogue = stored }
+    let isNewer = (cache.person?.fetchedAt ?? .min) > (person?.fetchedAt ?? .min)
+    if isNewer { person = cache.person.map { KnownPerson($0.person, fetchedAt: $0.fetchedAt, isFromNetwork: false) } }
     plans = cache.plans.map { .stored($0) } ?? (keepingNewer ? plans : nil)
     listedAt = cache.listedAt
     // Claims that the storage does not have yet are still to be saved.

@@ -32,7 +32,10 @@ extension Engine {
     let order = StoreOrder(
       productID: product.id, quantity: options.quantity, offer: options.offer, appAccountToken: random.uuid(),
       simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
-    let (ending, receipt) = await buy(order, store, active, tellingAs: origin)
+    let ending = await openSheet(order, store)
+    var receipt: Receipt?
+    if case .success(.purchased(let delivery)) = ending { receipt = deliver(delivery, from: origin, active) }
+    closeSheet(active)
     let outcome: StoreOutcome
     do throws(KassaError) { outcome = try ending.get() } catch {
       // It may have been charged all the same.
@@ -50,20 +53,17 @@ extension Engine {
     }
   }
 
-  /// Shows the sheet. Meanwhile no update is told of: one may be about this very purchase.
-  private func buy(
-    _ order: StoreOrder, _ store: any Store, _ active: Active, tellingAs origin: Origin
-  ) async -> (ending: Result<StoreOutcome, KassaError>, receipt: Receipt?) {
+  /// Shows the sheet. From now until `closeSheet` no update is told of: one may be about this very purchase.
+  func openSheet(_ order: StoreOrder, _ store: any Store) async -> Result<StoreOutcome, KassaError> {
     isInStore = true
-    purchaser = state.identity
-    let ending: Result<StoreOutcome, KassaError>
-    do throws(KassaError) { ending = .success(try await store.purchase(order)) } catch { ending = .failure(error) }
-    isInStore = false
-    var receipt: Receipt?
-    if case .success(.purchased(let delivery)) = ending { receipt = deliver(delivery, from: origin, active) }
-    purchaser = nil
+    (purchaser, purchaserID) = (state.identity, distinctID)
+    defer { isInStore = false }
+    do throws(KassaError) { return .success(try await store.purchase(order)) } catch { return .failure(error) }
+  }
+
+  func closeSheet(_ active: Active) {
+    (purchaser, purchaserID) = (nil, nil)
     deliverWaiting(active)
-    return (ending, receipt)
   }
 
   private func result(
