@@ -23,6 +23,10 @@ public enum Constants {
   public static let breakerCooldownMilliseconds: Int64 = 30_000
   public static let breakerLongestCooldownMilliseconds: Int64 = 300_000
   public static let breakerProbeMilliseconds: Int64 = 10_000
+  /// Voidhash: after the key was refused, one probe is sent at most so often.
+  public static let authenticationProbeMilliseconds: Int64 = 60_000
+  /// Kassa: a wait that Voidhash asks for is believed up to an hour.
+  public static let longestRetryAfterMilliseconds: Int64 = 3_600_000
   /// Kassa: the wait that a 429 names in its message is believed up to a day.
   public static let longestRetryAfterSeconds: Int64 = 86_400
 
@@ -111,6 +115,8 @@ public enum Constants {
 
   /// Whop [plan metadata]: a value has at most 500 characters.
   public static let longestAppUserID = 500
+  /// Kassa: a person's id travels in a header, of which servers take some 8 KB in all. In bytes.
+  public static let longestDistinctID = 2_048
   /// Whop's Swift payments SDK: a token is replaced when less than 60 s remain.
   public static let tokenMarginMilliseconds: Int64 = 60_000
   /// Whop [access tokens]: a token lives for 1 hour by default; one that does not say is trusted for a single call.
