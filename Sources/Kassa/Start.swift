@@ -27,7 +27,7 @@ public func kassa_log_in(
   guard let client = client(handle), let appUserID = text(appUserID), optionalObject(attributes) != nil else {
     return 0
   }
-  return client.logIn(appUserID)
+  return client.logIn(appUserID, Attributes())
 }
 
 @_cdecl("kassa_log_out") @implementation

@@ -19,7 +19,8 @@ extension Engine {
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
     queue.setSandbox(setup.isSandbox)
     let facts = ClientState.SetupFacts(
-      isSandbox: setup.isSandbox, hasStore: setup.store != nil, anonymousID: setup.anonymousID, offlineDays: configuration.offlineDays,
+      isSandbox: setup.isSandbox, hasStore: setup.store != nil, anonymousID: setup.anonymousID,
+      offlineDays: configuration.offlineDays,
       isStrict: configuration.isStrict, priceText: setup.priceText)
     let policy = EntitlementPolicy(
       productIDs: setup.productIDs, environments: setup.storeEnvironments, offlineDays: configuration.offlineDays,
@@ -81,6 +82,10 @@ extension Engine {
       prepare(&knowledge)
       if let cache { knowledge.fill(from: cache, unsaved: unsavedReceipts, keepingNewer: storageFailed) }
     }
+    (people.catalogueFetchedAt, people.catalogueAppVersion) = (
+      cache?.catalogue?.fetchedAt, cache?.catalogue?.appVersion
+    )
+    if let active { ensureAnonymousID(active) }
     mapReceipts()
     checkRenewals()
   }
@@ -103,7 +108,7 @@ extension Engine {
     write { storage throws(DatabaseError) in
       try storage.save(receipts: changed, answers: answers, scope: active.setup.scope)
     }
-    scheduleSubmission()
+    wakeOutbox()
   }
 
   /// What the network says to the configuration that was adopted. Offline, the cache stands.
@@ -115,9 +120,14 @@ extension Engine {
       readRest()
       startWatching()
       keepTime()
+      startOutbox(active)
       settleStore()
-      try await refresh(.configure)
-      settle()
+      if active.hasPeople {
+        source = try await confirmPeople()
+      } else {
+        try await refresh(.configure)
+        settle()
+      }
     } catch {
       guard active.number == self.active?.number else { throw error }
       guard error.isTransient else { throw error }

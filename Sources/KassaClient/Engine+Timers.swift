@@ -13,7 +13,7 @@ extension Engine {
   func settleStoreNow() async {
     await lookUpStorefront()
     await scanStore(always: true)
-    scheduleSubmission()
+    wakeOutbox()
   }
 
   /// Tries again what failed, until it succeeds.
@@ -34,7 +34,7 @@ extension Engine {
         try await refresh(.refresh)
         if !state.isInitialized { state.change(.refresh) { $0.isInitialized = true } }
         try await claimPending()
-        scheduleSubmission()
+        wakeOutbox()
         return
       } catch {
         // Another configuration deserves tries of its own.

@@ -33,6 +33,8 @@ actor Engine {
       return backend
     }
 
+    var hasPeople: Bool { if case .people = setup.backend { true } else { false } }
+
     func people() throws(KassaError) -> any PersonBackend {
       guard case .people(let backend) = setup.backend else {
         throw KassaError(.unsupported, "\"\(configuration.backendKind)\" has no products, perks and people")
@@ -61,6 +63,7 @@ actor Engine {
   var unsavedReceipts: Set<String> = []
   var reportedUnverified: Set<String> = []
   var scannedAt: Int64?
+  var triggeredAt: [ScanTrigger: Int64] = [:]
   var laterScan: Task<Void, Never>?
   /// What the host said of its store before it configured the client.
   var earlyNotifications: [JSON] = []
@@ -125,6 +128,20 @@ actor Engine {
 
   func isCurrent(_ active: Active) -> Bool { active.number == self.active?.number }
   var replaced: KassaError { KassaError(.cancelled, "another configuration took the place of this one") }
+
+  /// Everything that the service can say of whoever asks.
+  func refresh(_ cause: Change.Cause) async throws(KassaError) {
+    if try configured().hasPeople {
+      try await refreshPeople(cause)
+    } else {
+      try await refreshMembershipsAndPlans(cause)
+    }
+  }
+
+  func restorePurchases() async throws(KassaError) -> JSON {
+    let active = try configured()
+    return active.hasPeople ? try await restorePeople(active) : try await restoreMemberships(active)
+  }
 
   func simulate(_ action: JSON) async throws(KassaError) -> JSON {
     guard let simulate = try configured().setup.simulate else {

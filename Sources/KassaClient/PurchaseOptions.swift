@@ -12,7 +12,7 @@ struct PurchaseOptions: Equatable {
 
   /// nil: web where external purchases are supported, else the store.
   var method: Method?
-  var offer = StoreOrder.Offer.automatic
+  var offer = OfferChoice.automatic
   var quantity = 1
   var simulatesAskToBuy = false
   var confirmIn: JSON?
@@ -45,10 +45,15 @@ struct PurchaseOptions: Equatable {
   }
 
   /// `"automatic"`, `"none"`, or an offer's id, alone or in one of the documents that list offers.
-  private static func offer(_ fields: Fields) throws(JSONShapeError) -> StoreOrder.Offer {
+  private static func offer(_ fields: Fields) throws(JSONShapeError) -> OfferChoice {
     guard fields.has("offer") else { return .automatic }
     if let object = fields.json["offer"], object.isObject {
-      return try .id(Fields(object, path: fields.place(of: "offer")).string("id"))
+      let offer = try Fields(object, path: fields.place(of: "offer"))
+      // An introductory offer, of which a product has one, may have no id.
+      if try offer.optionalString("id") == nil, try offer.optionalString("kind") == "introductory" {
+        return .introductory
+      }
+      return try .id(offer.string("id"))
     }
     switch try fields.string("offer") {
     case "automatic": return .automatic

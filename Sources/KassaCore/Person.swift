@@ -125,12 +125,15 @@ public struct Person: Sendable, Equatable {
 /// A person, and since when that is known.
 public struct KnownPerson: Sendable, Equatable {
   public var person: Person
+  /// Whom was asked for: the service may know them by another id, too.
+  public var id: DistinctID
   /// By the trusted clock.
   public var fetchedAt: Int64
   /// It came in this run.
   public var isFromNetwork: Bool
-  public init(_ person: Person, fetchedAt: Int64, isFromNetwork: Bool) {
+  public init(_ person: Person, as id: DistinctID, fetchedAt: Int64, isFromNetwork: Bool) {
     self.person = person
+    self.id = id
     self.fetchedAt = fetchedAt
     self.isFromNetwork = isFromNetwork
   }

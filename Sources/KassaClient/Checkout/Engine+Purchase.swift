@@ -5,20 +5,31 @@ import KassaPlatform
 /// Buying on the web: a checkout that carries the number of this attempt, shown by a presenter, and decided by the
 /// service alone: by the membership that carries the same number.
 extension Engine {
-  func purchase(planID: String, options: JSON) async throws(KassaError) -> JSON {
+  /// - Parameter name: of a plan, or of a product of people.
+  func purchase(_ name: String, options: JSON) async throws(KassaError) -> JSON {
     let active = try configured()
-    do throws(JSONShapeError) { try checkIdentifier(planID, at: "plan_id", prefix: "plan_") } catch {
-      throw KassaError(.invalidArgument, error.description)
-    }
     let options = try PurchaseOptions(options, webMethod: active.setup.webMethod)
     guard active.configuration.isEnabled else {
-      return result("disabled", planID, method: options.method == .store ? "store" : nil)
+      return .object([
+        ("outcome", "disabled"), (active.hasPeople ? "product_slug" : "plan_id", JSON(name)),
+        ("method", active.hasPeople || options.method == .store ? "store" : JSON(active.setup.webMethod)),
+        ("receipt_id", .null), ("membership", .null),
+      ])
     }
+    guard !active.configuration.isObserver else { throw .readOnly("purchase") }
     guard !isPurchasing else {
       throw KassaError(.purchaseInProgress, "another purchase has not ended: wait for it, or cancel it")
     }
     isPurchasing = true
     defer { endPurchase() }
+    if active.hasPeople { return try await purchaseProduct(name, options, active) }
+    return try await purchase(planID: name, options, active)
+  }
+
+  private func purchase(planID: String, _ options: PurchaseOptions, _ active: Active) async throws(KassaError) -> JSON {
+    do throws(JSONShapeError) { try checkIdentifier(planID, at: "plan_id", prefix: "plan_") } catch {
+      throw KassaError(.invalidArgument, error.description)
+    }
     switch try await method(options, active) {
     case .store: return try await purchaseInStore(planID, options, active)
     case .web: return try await purchaseOnTheWeb(planID, nil, active)

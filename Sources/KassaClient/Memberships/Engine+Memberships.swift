@@ -5,7 +5,7 @@ import KassaPlatform
 /// Plans and memberships: what the service lists, and what is believed of it.
 extension Engine {
   /// Plans and memberships, side by side.
-  func refresh(_ cause: Change.Cause) async throws(KassaError) {
+  func refreshMembershipsAndPlans(_ cause: Change.Cause) async throws(KassaError) {
     async let plans = outcome { engine throws(KassaError) in _ = try await engine.refreshPlans(cause) }
     let memberships = await outcome { engine throws(KassaError) in try await engine.refreshMemberships(cause) }
     let both = (memberships, await plans)
@@ -157,8 +157,7 @@ extension Engine {
     scheduleRetry()
   }
 
-  func restorePurchases() async throws(KassaError) -> JSON {
-    let active = try configured()
+  func restoreMemberships(_ active: Active) async throws(KassaError) -> JSON {
     // What the service knows does not wait for a store that is out of reach, nor the other way round.
     let inStore = await outcome { engine throws(KassaError) in try await engine.restoreFromStore() }
     if case .failure(let error) = inStore, error.code == .cancelled {

@@ -41,7 +41,8 @@ extension Engine {
     switch read(text) {
     case .verified(let transaction): return transaction
     case .unverified(_, _, let reason, let message):
-      throw KassaError(.transactionUnverified, "the reported transaction cannot be verified: \(message)", reason: reason)
+      throw KassaError(
+        .transactionUnverified, "the reported transaction cannot be verified: \(message)", reason: reason)
     }
   }
 
@@ -53,12 +54,13 @@ extension Engine {
     let scope = active?.setup.scope
     let pending = read { storage throws(DatabaseError) -> JSON in
       var receipts: [JSON] = [], writes: [JSON] = []
-      for scope in try scope.map({ [$0] }) ?? storage.outboxScopes() {
-        receipts += try storage.waitingReceipts(retriesToo: true, limit: .max, scope: scope).map(\.document)
-        writes += try storage.personWrites(scope: scope).map(\.write.document)
-        writes += try storage.claims(scope: scope).map {
-          ["kind": "claim", "app_user_id": JSON($0.appUserID.text)]
-        }
+      let scopes = if let scope { [scope] } else { try storage.outboxScopes() }
+      for scope in scopes {
+        let waiting = try storage.waitingReceipts(limit: .max, scope: scope)
+        let claims = try storage.claims(scope: scope), others = try storage.personWrites(scope: scope)
+        receipts += waiting.map(\.document)
+        writes += others.map(\.write.document)
+        writes += claims.map { ["kind": "claim", "app_user_id": JSON($0.appUserID.text)] }
       }
       return [
         "pending_transaction_count": JSON(receipts.count), "transactions": .array(receipts), "writes": .array(writes),
@@ -78,29 +80,28 @@ struct TransactionReport {
 
   /// - Parameter document: an id or a signed text, alone or in an object.
   init(_ document: JSON, platform: StoreTransaction.Platform) throws(KassaError) {
-    if let text = document.string { return try read(text, at: "transaction") }
-    do throws(JSONShapeError) {
-      let fields = try Fields(document, path: "transaction")
-      isRestore = try fields.optionalBool("is_restore") ?? false
-      purchaseToken = try fields.optionalString("purchase_token")
-      signedText = try fields.optionalString("jws")
-      if let number = fields.json["id"]?.integer {
-        throw JSONShapeError(
-          path: fields.place(of: "id"), problem: "must be text, so that no digit is lost (got the number \(number))")
+    if let text = document.string {
+      try read(text, at: "transaction")
+    } else {
+      do throws(JSONShapeError) { try read(Fields(document, path: "transaction")) } catch {
+        throw KassaError(.invalidArgument, error.description)
       }
-      let id = try fields.optionalString("id")
-      if signedText == nil { try read(id ?? "", at: "transaction.id") } else { transactionID = id ?? "" }
-    } catch let error as JSONShapeError {
-      throw KassaError(.invalidArgument, error.description)
-    } catch let error as KassaError {
-      throw error
-    } catch {
-      throw KassaError(.internalError, "\(error)")
+      if signedText == nil { try read(transactionID, at: "transaction.id") }
     }
     guard platform == .apple || purchaseToken != nil else {
-      throw KassaError(
-        .invalidTransaction, "transaction.purchase_token is missing: the service asks Google for it")
+      throw KassaError(.invalidTransaction, "transaction.purchase_token is missing: the service asks Google for it")
     }
+  }
+
+  private mutating func read(_ fields: Fields) throws(JSONShapeError) {
+    isRestore = try fields.optionalBool("is_restore") ?? false
+    purchaseToken = try fields.optionalString("purchase_token")
+    signedText = try fields.optionalString("jws")
+    if let number = fields.json["id"]?.integer {
+      throw JSONShapeError(
+        path: fields.place(of: "id"), problem: "must be text, so that no digit is lost (got the number \(number))")
+    }
+    transactionID = try fields.optionalString("id") ?? ""
   }
 
   private mutating func read(_ text: String, at place: String) throws(KassaError) {

@@ -46,15 +46,16 @@ extension Engine {
   func storedPerson(_ active: Active) -> KnownPerson? {
     guard let id = distinctID else { return nil }
     let stored = read { storage throws(DatabaseError) in try storage.person(id, scope: active.setup.scope) } ?? nil
-    return stored.map { KnownPerson($0.person, fetchedAt: $0.fetchedAt, isFromNetwork: false) }
+    return stored.map { KnownPerson($0.person, as: id, fetchedAt: $0.fetchedAt, isFromNetwork: false) }
   }
 
   /// What the network says to a configuration that was adopted. Who has a cached person waits for news only a moment.
-  func confirmPeople(_ active: Active) async throws(KassaError) -> String {
-    startOutbox(active)
-    let refresh = Task(executorPreference: loop) { await self.outcome { engine throws(KassaError) in
-      try await engine.refreshPeople(.configure)
-    } }
+  func confirmPeople() async throws(KassaError) -> String {
+    let refresh = Task(executorPreference: loop) {
+      await self.outcome { engine throws(KassaError) in
+        try await engine.refreshPeople(.configure)
+      }
+    }
     guard hasCache else {
       try await refresh.value.get()
       return "network"
@@ -101,14 +102,14 @@ extension Engine {
   /// Asks for the person; whoever asks meanwhile shares the answer.
   func refreshPerson(_ cause: Change.Cause) async throws(KassaError) {
     let active = try configured()
-    let backend = try active.people()
     guard let id = distinctID else { throw .notConfigured }
     if let request = people.personRequest, request.id == id { return try await request.task.value.get() }
     people.personAskedAt = time.bootNanoseconds
     let number = active.number
     let task = Task(executorPreference: loop) { () -> Result<Void, KassaError> in
       await self.outcome { engine throws(KassaError) in
-        let person = try await backend.person(id)
+        guard let active = engine.active, active.number == number else { throw engine.replaced }
+        let person = try await active.people().person(id)
         engine.learn(person, as: id, cause: cause, configuration: number)
       }
     }
@@ -128,7 +129,7 @@ extension Engine {
     let isOurs = id == distinctID
     let user = state.identity.appUserID
     if isOurs {
-      let known = person.map { KnownPerson($0, fetchedAt: now, isFromNetwork: true) }
+      let known = person.map { KnownPerson($0, as: id, fetchedAt: now, isFromNetwork: true) }
       state.change(cause) { knowledge in
         knowledge.person = known
         knowledge.listedAt[user] = now

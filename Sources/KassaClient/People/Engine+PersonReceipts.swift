@@ -38,7 +38,8 @@ extension Engine {
       // It may be what the open purchase is about, which tells of it itself.
       waitingDeliveries.append(.verified(transaction))
     } else if transaction.isNews, toldTransactions.insert(transaction.key).inserted {
-      if case .known = capture {} else { Task(executorPreference: loop) { await self.tell(transaction, capture, active) } }
+      let id = capture.id
+      if case .known = capture {} else { Task(executorPreference: loop) { await self.tell(transaction, id) } }
     }
     if case .known(let id) = capture { finishAccepted(id, transaction, active) }
     if case .queued = capture { wakeOutbox() }
@@ -69,7 +70,9 @@ extension Engine {
       // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id.
       if known.transaction.map({ transaction.differs(from: $0) && !$0.isNewer(than: transaction) }) ?? false {
         var again = receipt
-        (again.owner, again.isHostOwned) = (known.receipt.restoreOwner ?? known.receipt.owner, known.receipt.isHostOwned)
+        (again.owner, again.isHostOwned) = (
+          known.receipt.restoreOwner ?? known.receipt.owner, known.receipt.isHostOwned
+        )
         try storage.addAgain(again, transaction, scope: scope)
         return .queued(known.id, isNew: false)
       }
@@ -112,7 +115,8 @@ extension Engine {
     guard !row.isFinished, !row.receipt.isHostOwned, active.setup.store != nil,
       !active.configuration.isObserver || outbox.ownPurchases.contains(transaction.key)
     else { return }
-    Task(executorPreference: loop) { await self.finishInStore(row.receipt, transaction, active.number) }
+    let (receipt, number) = (row.receipt, active.number)
+    Task(executorPreference: loop) { await self.finishInStore(receipt, transaction, number) }
   }
 
   private func finishInStore(_ receipt: OutgoingReceipt, _ transaction: StoreTransaction, _ number: Int) async {
@@ -122,18 +126,19 @@ extension Engine {
     }
     defer { finishing.remove(key) }
     // The host may have reported it while it was on its way.
-    let row = read { storage throws(DatabaseError) in
-      try storage.receiptRow(transaction.receiptID, scope: active.setup.scope)
-    } ?? nil
+    let row =
+      read { storage throws(DatabaseError) in
+        try storage.receiptRow(transaction.receiptID, scope: active.setup.scope)
+      } ?? nil
     guard row?.receipt.isHostOwned != true, row?.isFinished != true else { return }
     do throws(KassaError) { try await store.finish(transaction) } catch { return scheduleScan() }
     write { storage throws(DatabaseError) in try storage.markFinished(receipt) }
   }
 
   /// An update, once the service has it or cannot be reached.
-  private func tell(_ transaction: StoreTransaction, _ capture: Capture, _ active: Active) async {
+  private func tell(_ transaction: StoreTransaction, _ id: ReceiptID?) async {
     var synced = false
-    if let id = capture.id {
+    if let id, let active {
       synced = await isAccepted([id], within: Constants.purchaseWaitMilliseconds, active)
     }
     queue.put(

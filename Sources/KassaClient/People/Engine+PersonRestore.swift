@@ -67,7 +67,7 @@ extension Engine {
     }
     let isSynced = await isAccepted(ids, within: Constants.syncPurchasesWaitMilliseconds, active)
     if isSynced { try? await refreshPerson(.refresh) }
-    return ["synced": JSON(isSynced), "person": state.person].merging(try pendingCount(active))
+    return .object([("synced", JSON(isSynced)), ("person", state.person)] + (try pendingCount(active)))
   }
 
   /// Reports what cannot be verified, and gives the rest.
@@ -90,7 +90,7 @@ extension Engine {
       guard left > 0 else { break }
       await waitForProgress(milliseconds: left)
     }
-    return JSON.object([("completed", JSON(outbox.sender == nil))]).merging(try pendingCount(active))
+    return .object([("completed", JSON(outbox.sender == nil))] + (try pendingCount(active)))
   }
 
   private func pendingCount(_ active: Active) throws(KassaError) -> [(String, JSON)] {

@@ -15,7 +15,7 @@ extension Engine {
     if !listing.missing.isEmpty {
       report(
         "product_not_found", "products that the store does not sell are left out",
-        ["products": .array(listing.missing.map { ["slug": JSON($0.slug), "reason": JSON($0.reason)] })])
+        ["products": .array(listing.missing.map { ["slug": JSON($0.slug), "reason": JSON($0.reason.rawValue)] })])
     }
     if !listing.mismatched.isEmpty {
       report(
@@ -31,9 +31,9 @@ extension Engine {
       throw KassaError(.unsupported, "products need a store that sells them: configure \"store\"")
     }
     let catalogue = try await catalogue()
-    let ids = catalogue.storeProductIDs(of: slugs, on: active.setup.storePlatform)
+    let ids = ProductListing.storeProductIDs(of: catalogue, on: active.setup.storePlatform, slugs: slugs)
     let sold = ids.isEmpty ? [] : try await store.products(ids)
-    return ProductListing(catalogue, platform: active.setup.storePlatform, sold: sold, slugs: slugs)
+    return ProductListing(catalogue, on: active.setup.storePlatform, storeProducts: sold, slugs: slugs)
   }
 
   // MARK: Buying
@@ -47,8 +47,9 @@ extension Engine {
       throw KassaError(.unsupported, "\"\(active.configuration.backendKind)\" sells in the store only")
     }
     let product = try await product(name, active)
-    guard options.quantity == 1 || product.isConsumable else {
-      throw KassaError(.invalidArgument, "options.quantity must be 1: \"\(product.slug.quoted)\" is no consumable")
+    guard options.quantity == 1 || product.store.kind == .consumable else {
+      throw KassaError(
+        .invalidArgument, "options.quantity must be 1: \"\(product.listed.slug.quoted)\" is no consumable")
     }
     guard let store = active.setup.store, let person = distinctID else { throw .notConfigured }
     let token = backend.accountToken(of: person)
@@ -58,7 +59,7 @@ extension Engine {
       try storage.save(accountToken: token, of: person, scope: active.setup.scope)
     }
     let order = StoreOrder(
-      productID: product.storeProductID, quantity: options.quantity, offer: offer, offerSignature: signature,
+      productID: product.store.id, quantity: options.quantity, offer: offer, offerSignature: signature,
       appAccountToken: token, simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
     let ending = await openSheet(order, store)
     defer { closeSheet(active) }
@@ -83,7 +84,7 @@ extension Engine {
       throw KassaError(.transactionUnverified, "the store's transaction cannot be verified: \(message)", reason: reason)
     case .purchased(.verified(let transaction)):
       outbox.ownPurchases.insert(transaction.key)
-      let capture = capture(transaction, from: origin, active, backend, offered: product.offered)
+      let capture = capture(transaction, from: origin, active, backend, offered: product.listed)
       closeSheet(active)
       var synced = false
       if let id = capture.id {
@@ -100,23 +101,23 @@ extension Engine {
     }
     let listing = try await listing(of: [offered.slug], active)
     if let product = listing.products.first ?? nil { return product }
-    let reason = (listing.missing + listing.mismatched).first?.reason ?? "not_sold"
+    let reason = listing.missing.first?.reason.rawValue ?? listing.mismatched.first?.reason ?? "not_sold"
     throw KassaError(.productNotFound, "the store does not sell \"\(name.quoted)\": \(reason)", reason: reason)
   }
 
   /// What to order, with the signature that a promotional offer needs. An offer that cannot be applied ends the purchase:
   /// nobody pays the full price who wanted another.
   private func offer(
-    _ choice: StoreOrder.Offer, of product: Product, _ person: DistinctID, _ token: String, _ active: Active
+    _ choice: OfferChoice, of product: Product, _ person: DistinctID, _ token: String, _ active: Active
   ) async throws(KassaError) -> (StoreOrder.Offer, OfferSignature?) {
-    let chosen = try product.order(choice)
-    guard chosen.needsSignature, case .id(let storeOfferID) = chosen.offer else { return (chosen.offer, nil) }
+    let chosen = try choice.resolved(for: product)
+    guard case .promotional(let storeOfferID) = chosen else { return (chosen.order, nil) }
     let order = OfferOrder(
-      product: product.offered, storeProductID: product.storeProductID, storeOfferID: storeOfferID, person: person,
+      product: product.listed, storeProductID: product.store.id, storeOfferID: storeOfferID, person: person,
       accountToken: token)
     do throws(KassaError) {
-      if let signature = try await active.people().signature(of: order) { return (chosen.offer, signature) }
-      return (chosen.offer, try await askForSignature(order))
+      if let signature = try await active.people().signature(of: order) { return (chosen.order, signature) }
+      return (chosen.order, try await askForSignature(order))
     } catch {
       if error.code == .cancelled { throw error }
       throw KassaError(
@@ -147,7 +148,7 @@ extension Engine {
     of outcome: String, _ product: Product, _ transaction: StoreTransaction? = nil, synced: Bool? = nil
   ) -> JSON {
     [
-      "outcome": JSON(outcome), "product_slug": JSON(product.slug), "method": "store",
+      "outcome": JSON(outcome), "product_slug": JSON(product.listed.slug), "method": "store",
       "receipt_id": JSON(transaction?.id), "transaction": transaction.map(document(of:)) ?? .null,
       "synced": JSON(synced),
     ]

@@ -25,7 +25,8 @@ extension ClientStorage {
     guard let platform = StoreTransaction.Platform(rawValue: row.text(1)) else { return nil }
     let transaction = row.optionalText(3).flatMap(StoredReceipts.decode)
     let receipt = OutgoingReceipt(
-      number: row.integer(0), platform: platform, transactionID: transaction?.id ?? row.text(2), originalID: transaction?.originalID,
+      number: row.integer(0), platform: platform, transactionID: transaction?.id ?? row.text(2),
+      originalID: transaction?.originalID,
       storeProductID: transaction?.productID, productSlug: row.optionalText(4), purchaseToken: row.optionalText(5),
       environment: transaction?.environment, purchasedAt: transaction?.purchasedAt,
       quantity: transaction?.quantity ?? 1, owner: DistinctID(row.text(6)),
@@ -33,7 +34,8 @@ extension ClientStorage {
       isHostOwned: row.integer(9) != 0, attempts: Int(clamping: row.integer(10)), availableAt: row.integer(11),
       refusedAt: row.optionalInteger(12))
     return ReceiptRow(
-      id: ReceiptID(platform, row.text(2)), receipt: receipt, isAccepted: !row.isNull(13), isFinished: row.integer(14) != 0, transaction: transaction)
+      id: ReceiptID(platform, row.text(2)), receipt: receipt, isAccepted: !row.isNull(13),
+      isFinished: row.integer(14) != 0, transaction: transaction)
   }
 
   // MARK: Adding
@@ -59,7 +61,7 @@ extension ClientStorage {
         DatabaseValue(transaction.map(Self.content)), DatabaseValue(receipt.productSlug),
         DatabaseValue(receipt.purchaseToken), .text(receipt.owner.text), .integer(receipt.isRestore ? 1 : 0),
         .integer(receipt.isHostOwned ? 1 : 0),
-      ], Self.row
+      ], row: Self.row
     ).first ?? nil
   }
 
@@ -68,29 +70,41 @@ extension ClientStorage {
   func addAgain(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
   ) throws(DatabaseError) {
-    try database.transaction { () throws(DatabaseError) in
-      guard let known = try add(receipt, transaction, scope: scope) else { return }
-      let content = DatabaseValue((transaction ?? known.transaction).map(Self.content))
-      let isRestore = DatabaseValue.integer(receipt.isRestore ? 1 : 0)
-      if known.isAccepted {
-        try database.run(
-          """
-          UPDATE outgoing_receipts SET number = (SELECT max(number) + 1 FROM outgoing_receipts), owner = ?2,
-            restore_owner = NULL, is_restore = ?3, content = ?4, attempts = 0, available_at = 0, refused_at = NULL,
-            accepted_at = NULL
-          WHERE number = ?1
-          """, [.integer(known.receipt.number), .text(receipt.owner.text), isRestore, content])
-      } else {
-        let isOther = known.receipt.owner != receipt.owner
-        try database.run(
-          """
-          UPDATE outgoing_receipts SET restore_owner = ?2, is_restore = max(is_restore, ?3), content = ?4, attempts = 0,
-            available_at = 0, refused_at = NULL
-          WHERE number = ?1
-          """,
-          [.integer(known.receipt.number), DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
-      }
+    try database.transaction { () throws(DatabaseError) in try requeue(receipt, transaction, scope: scope) }
+  }
+
+  /// The same as part of a larger step.
+  func requeue(
+    _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
+  ) throws(DatabaseError) {
+    guard let known = try add(receipt, transaction, scope: scope) else { return }
+    let content = DatabaseValue((transaction ?? known.transaction).map(Self.content))
+    let isRestore = DatabaseValue.integer(receipt.isRestore ? 1 : 0)
+    if known.isAccepted {
+      try database.run(
+        """
+        UPDATE outgoing_receipts SET number = (SELECT max(number) + 1 FROM outgoing_receipts), owner = ?2,
+          restore_owner = NULL, is_restore = ?3, content = ?4, attempts = 0, available_at = 0, refused_at = NULL,
+          accepted_at = NULL
+        WHERE number = ?1
+        """, [.integer(known.receipt.number), .text(receipt.owner.text), isRestore, content])
+    } else {
+      let isOther = known.receipt.owner != receipt.owner
+      try database.run(
+        """
+        UPDATE outgoing_receipts SET restore_owner = ?2, is_restore = max(is_restore, ?3), content = ?4, attempts = 0,
+          available_at = 0, refused_at = NULL
+        WHERE number = ?1
+        """,
+        [.integer(known.receipt.number), DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
     }
+  }
+
+  /// Of which services and accounts something waits.
+  func outboxScopes() throws(DatabaseError) -> [String] {
+    try database.run(
+      "SELECT scope FROM outgoing_receipts WHERE accepted_at IS NULL UNION SELECT scope FROM outbox ORDER BY scope"
+    ) { $0.text(0) }
   }
 
   // MARK: Reading
@@ -98,7 +112,7 @@ extension ClientStorage {
   func receiptRow(_ id: ReceiptID, scope: String) throws(DatabaseError) -> ReceiptRow? {
     try database.run(
       "SELECT \(Self.columns) FROM outgoing_receipts WHERE scope = ? AND store = ? AND id = ?",
-      [.text(scope), .text(id.platform.rawValue), .text(id.text)], Self.row
+      [.text(scope), .text(id.platform.rawValue), .text(id.text)], row: Self.row
     ).first ?? nil
   }
 
@@ -118,7 +132,7 @@ extension ClientStorage {
       [
         .text(scope), .integer(number), .integer(now), .integer(restoresOnly ? 1 : 0), .integer(retriesToo ? 1 : 0),
         .integer(Int64(limit)),
-      ], Self.row
+      ], row: Self.row
     ).compactMap(\.self)
   }
 

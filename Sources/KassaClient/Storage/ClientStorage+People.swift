@@ -70,7 +70,7 @@ extension ClientStorage {
     try database.run(
       "SELECT document, fetched_at FROM people WHERE scope = ? AND distinct_id = ?", [.text(scope), .text(id.text)]
     ) { row in
-      (try? JSON.parse(row.text(0))).flatMap(Person.init(document:)).map {
+      (try? Person(document: JSON.parse(row.text(0)))).map {
         StoredPerson(person: $0, fetchedAt: row.integer(1))
       }
     }.first ?? nil
@@ -109,7 +109,7 @@ extension ClientStorage {
     try database.run(
       "SELECT document, app_version, fetched_at FROM catalogues WHERE scope = ?", [.text(scope)]
     ) { row in
-      (try? JSON.parse(row.text(0))).flatMap(Catalogue.init(document:)).map {
+      (try? Catalogue(document: JSON.parse(row.text(0)))).map {
         StoredCatalogue(catalogue: $0, appVersion: row.optionalText(1), fetchedAt: row.integer(2))
       }
     }.first ?? nil

@@ -163,7 +163,7 @@ final class ClientStorage: @unchecked Sendable {
     var pendingClaims: [PendingClaim]
     var attempts: [PurchaseAttempt]
     var anonymousID: DistinctID?
-    var person: StoredPerson?
+    var person: KnownPerson?
     var catalogue: StoredCatalogue?
   }
 
@@ -187,9 +187,6 @@ final class ClientStorage: @unchecked Sendable {
     let listings = try database.run("SELECT app_user_id, confirmed_at FROM listings WHERE scope = ?", scope) {
       ($0.text(0).isEmpty ? nil : AppUserID($0.text(0)), $0.integer(1))
     }
-    let claims = try database.run(
-      "SELECT id, app_user_id, created_at FROM outbox WHERE scope = ? AND kind = 'claim' ORDER BY id", scope
-    ) { PendingClaim(id: $0.integer(0), appUserID: AppUserID($0.text(1)), loggedInAt: $0.integer(2)) }
     let attempts = try database.run(
       "SELECT nonce, plan_id, device_id, app_user_id, started_at FROM attempts WHERE scope = ?", scope
     ) { row in
@@ -202,8 +199,13 @@ final class ClientStorage: @unchecked Sendable {
     let asking = user.map { DistinctID($0.text) } ?? anonymousID
     return Cache(
       memberships: memberships, receipts: try receipts(scope: name), plans: plans,
-      listedAt: Dictionary(listings) { $1 }, pendingClaims: claims, attempts: attempts, anonymousID: anonymousID,
-      person: try asking.map { id throws(DatabaseError) in try person(id, scope: name) } ?? nil,
+      listedAt: Dictionary(listings) { $1 }, pendingClaims: try claims(scope: name), attempts: attempts,
+      anonymousID: anonymousID,
+      person: try asking.map { id throws(DatabaseError) in
+        try person(id, scope: name).map {
+          KnownPerson($0.person, as: id, fetchedAt: $0.fetchedAt, isFromNetwork: false)
+        }
+      } ?? nil,
       catalogue: try catalogue(scope: name))
   }
 
@@ -319,6 +321,13 @@ final class ClientStorage: @unchecked Sendable {
   }
 
   // MARK: What is still open
+
+  /// Oldest first.
+  func claims(scope: String) throws(DatabaseError) -> [PendingClaim] {
+    try database.run(
+      "SELECT id, app_user_id, created_at FROM outbox WHERE scope = ? AND kind = 'claim' ORDER BY id", [.text(scope)]
+    ) { PendingClaim(id: $0.integer(0), appUserID: AppUserID($0.text(1)), loggedInAt: $0.integer(2)) }
+  }
 
   /// A claim that the service has accepted.
   func removeClaim(_ id: Int64) throws(DatabaseError) {

@@ -118,8 +118,8 @@ extension ClientState.Knowledge {
     // Whose id has been made and is not on disk yet keeps it.
     anonymousID = unsavedIdentities == 0 ? cache.anonymousID ?? anonymousID : anonymousID
     if let stored = cache.catalogue?.catalogue { catalogue = stored }
-    let isNewer = (cache.person?.fetchedAt ?? .min) > (person?.fetchedAt ?? .min)
-    if isNewer { person = cache.person.map { KnownPerson($0.person, fetchedAt: $0.fetchedAt, isFromNetwork: false) } }
+    let isSame = cache.person?.id == person?.id
+    if !isSame || (cache.person?.fetchedAt ?? .min) > (person?.fetchedAt ?? .min) { person = cache.person }
     plans = cache.plans.map { .stored($0) } ?? (keepingNewer ? plans : nil)
     listedAt = cache.listedAt
     // Claims that the storage does not have yet are still to be saved.

@@ -30,7 +30,7 @@ extension Engine {
     // Where nothing can be written, nothing is charged.
     try writeDurably("the purchase") { storage throws(DatabaseError) in try storage.save(time: state.now) }
     let order = StoreOrder(
-      productID: product.id, quantity: options.quantity, offer: options.offer, appAccountToken: random.uuid(),
+      productID: product.id, quantity: options.quantity, offer: options.offer.order, appAccountToken: random.uuid(),
       simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
     let ending = await openSheet(order, store)
     var receipt: Receipt?
@@ -99,7 +99,11 @@ extension Engine {
       let deliveries = try await store.entitlements()
       var documents: [JSON] = []
       for delivery in deliveries {
-        if let receipt = deliver(delivery, from: .store, active) { documents.append(document(of: receipt)) }
+        if let receipt = deliver(delivery, from: .store, active) {
+          documents.append(document(of: receipt))
+        } else if active.hasPeople, let transaction = delivery.verifiedTransaction {
+          documents.append(document(of: transaction))
+        }
       }
       return ["transactions": .array(documents)]
     case .manageSubscriptions:
@@ -107,7 +111,7 @@ extension Engine {
       // The user may have changed anything there.
       await scanStore(always: true)
       try? await readStoreEntitlements(active)
-      try? await refreshMemberships(.refresh)
+      if active.hasPeople { try? await refreshPerson(.refresh) } else { try? await refreshMemberships(.refresh) }
       return answer
     default: return try await store.call(method, params)
     }
