@@ -53,7 +53,7 @@ let package = Package(
       ["KassaCore", "KassaJSON", "CLinux", "CCurl", "CMicrohttpd", "CSQLite", "COpenSSL", "CAres"]),
     module("KassaReceipts", ["KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
     module("KassaStores", ["KassaReceipts", "KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
-    module("KassaBackends", ["KassaCore", "KassaJSON"]),
+    module("KassaBackends", ["KassaCore", "KassaJSON", "KassaPlatform"]),
     module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform"]),
     module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform", "CLinux"]),
     module(

@@ -58,7 +58,7 @@ extension Catalogue.DevelopmentPrice {
       row.value("amount", "a decimal number") { $0.string.flatMap { Decimal($0) } }, "amount")
     let period = try row.optionalObject("period").map { (period) throws(JSONShapeError) -> Period in
       let unit: Period.Unit = try period.word("unit")
-      return try period.required(Period(Int(period.integer("count")), unit), "count")
+      return try period.required(Period(Int(clamping: period.integer("count")), unit), "count")
     }
     self.init(price: Money(amount, try row.string("currency")), period: period)
   }

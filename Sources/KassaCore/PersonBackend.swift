@@ -33,12 +33,19 @@ public protocol PersonBackend: AnyObject {
 
   func isAnonymous(_ id: DistinctID) -> Bool
 
+  /// Refuses an id under which the service could not be asked: to be called before anybody becomes it.
+  func check(_ id: DistinctID) throws(KassaError)
+
   /// Why nothing would be sent now, without asking: so that a queue waits as a whole. nil when something would.
   var pause: BackendPause? { get }
 
   /// The host came to the foreground, or the network came back: what was paused may be probed at once. True when the
   /// service was paused by a refused key and one probe may be sent now.
   func conditionsImproved() -> Bool
+}
+
+extension PersonBackend {
+  public func check(_ id: DistinctID) throws(KassaError) {}
 }
 
 /// Who logs in.

@@ -15,16 +15,7 @@ public protocol RandomSource: Sendable {
 
 extension RandomSource {
   /// A random UUID (version 4) in lower case.
-  public func uuid() -> String {
-    var bytes = self.bytes(16)
-    guard bytes.count == 16 else { return "" }
-    bytes[6] = bytes[6] & 0x0F | 0x40
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    let hex = bytes.map { byte in
-      String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }
-    return [hex[0..<4], hex[4..<6], hex[6..<8], hex[8..<10], hex[10..<16]].map { $0.joined() }.joined(separator: "-")
-  }
+  public func uuid() -> String { uuidText(bytes(16), version: 4) ?? "" }
 
   /// A number from 0 up to, but not including, 1.
   public func fraction() -> Double {

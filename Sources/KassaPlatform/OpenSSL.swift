@@ -6,3 +6,14 @@ public enum OpenSSL {
   /// before anything else touches libcrypto; false when it cannot be initialized.
   public static let isPrepared = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 }
+
+extension OpenSSL {
+  /// The SHA-1 digest, for names only: it protects nothing. Nil where libcrypto has none.
+  public static func sha1(_ bytes: [UInt8]) -> [UInt8]? {
+    guard isPrepared else { return nil }
+    var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+    var length: UInt32 = 0
+    guard EVP_Digest(bytes, bytes.count, &digest, &length, EVP_sha1(), nil) == 1, length == 20 else { return nil }
+    return Array(digest.prefix(20))
+  }
+}

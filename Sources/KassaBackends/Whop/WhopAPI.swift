@@ -110,27 +110,11 @@ final class WhopAPI {
 
   private func transportFailure(_ error: TransportError) -> Failure {
     switch error {
-    case .cancelled:
-      breaker.abandoned()
-      return Failure(error: KassaError(.cancelled, "the operation was cancelled"), mayRetry: false)
-    case .offline(let text):
-      breaker.failed(now: bootMilliseconds)
-      return Failure(
-        error: KassaError(.offline, "no connection to the service: \(text)", retryable: true), mayRetry: false)
-    case .timedOut:
-      breaker.failed(now: bootMilliseconds)
-      return Failure(
-        error: KassaError(.timedOut, "the service did not answer in time", retryable: true), mayRetry: true)
-    case .insecure(let text):
-      return Failure(
-        error: KassaError(
-          .notServiceAnswer, "the connection is not secure: \(text). Check the network, the clock and base_url",
-          retryable: true), mayRetry: false)
-    case .malformed(let text):
-      return Failure(error: notTheService("a broken response: \(text)", status: nil), mayRetry: false)
-    case .unavailable(let text):
-      return Failure(error: KassaError(.unsupported, "no HTTP client on this machine: \(text)"), mayRetry: false)
+    case .cancelled: breaker.abandoned()
+    case .offline, .timedOut: breaker.failed(now: bootMilliseconds)
+    case .insecure, .malformed, .unavailable: break
     }
+    return Failure(error: KassaError(error), mayRetry: error == .timedOut)
   }
 
   private func read(_ response: HTTPResponse) throws(Failure) -> JSON {
@@ -144,7 +128,7 @@ final class WhopAPI {
     if (200..<400).contains(response.status) || response.status == 511 {
       // Captive portals answer 200 with HTML, redirect, or ask to sign in (511; RFC 6585, section 6).
       breaker.abandoned()
-      throw Failure(error: notTheService(description(of: response), status: response.status), mayRetry: false)
+      throw Failure(error: .notTheService(response.strangeness, status: response.status), mayRetry: false)
     }
     if response.status == 408 || response.status >= 500 {
       breaker.failed(now: bootMilliseconds)
@@ -157,20 +141,6 @@ final class WhopAPI {
       mayRetry: WhopConstants.isRetryable(response.status))
   }
 
-  private func description(of response: HTTPResponse) -> String {
-    if (300..<400).contains(response.status) { return "a redirect" }
-    if response.status == 511 { return "a network that wants a login" }
-    if response.body.isEmpty { return "an empty body" }
-    let type = response.header("Content-Type").map { " (\($0.quoted))" } ?? ""
-    return "something that is not a JSON object\(type)"
-  }
-
-  private func notTheService(_ what: String, status: Int?) -> KassaError {
-    KassaError(
-      .notServiceAnswer, "what answered is not the service: \(what). Check the network and base_url", retryable: true,
-      status: status)
-  }
-
   /// What a status of 4xx or 5xx means, with the service's own words where it gave any.
   private func error(status: Int, refusal: WhopRefusal?, response: HTTPResponse) -> KassaError {
     let message = refusal?.message ?? "the service answered with status \(status)"
@@ -180,7 +150,7 @@ final class WhopAPI {
     switch status {
     case _ where refusal == nil && status != 429 && status < 500 && status != 404:
       // A firewall's page, not a refusal of the service: nothing may be concluded from it.
-      return notTheService("status \(status) with \(description(of: response))", status: status)
+      return .notTheService("status \(status) with \(response.strangeness)", status: status)
     case 401: return error(.unauthorized)
     case 403: return error(.permissionDenied)
     case 404, 410: return error(.notFound)

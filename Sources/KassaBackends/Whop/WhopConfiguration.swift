@@ -15,7 +15,7 @@ public struct WhopConfiguration: Sendable {
   public var catalogue: JSON?
 
   public var isEmbedded: Bool { baseURL == Self.embedded }
-  public static let embedded = "embedded:"
+  public static let embedded = embeddedService
 
   public init(_ backend: JSON) throws(KassaError) {
     do throws(JSONShapeError) {
@@ -29,16 +29,10 @@ public struct WhopConfiguration: Sendable {
       baseURL = try Self.baseURL(fields)
       apiVersionDate = try Self.apiVersionDate(fields)
       productIDs = try Self.productIDs(fields)
-      catalogue = fields.has("catalogue") ? fields.json["catalogue"] : nil
+      catalogue = try fields.catalogue("catalogue", for: baseURL)
       planMappings = try Self.planMappings(fields)
     } catch {
       throw KassaError(.invalidConfiguration, error.description)
-    }
-    if let catalogue, !isEmbedded || !(catalogue.isObject || catalogue.string != nil) {
-      throw KassaError(
-        .invalidConfiguration,
-        "backend.catalogue must be an object or a file's path, and needs \"base_url\":\"embedded:\" (got \(catalogue.kind))"
-      )
     }
   }
 
@@ -65,22 +59,8 @@ public struct WhopConfiguration: Sendable {
   }
 
   private static func baseURL(_ fields: Fields) throws(JSONShapeError) -> String {
-    guard let url = try fields.optionalString("base_url") else { return WhopConstants.baseURL }
-    if url == embedded { return url }
-    let place = fields.place(of: "base_url")
-    guard let origin = URLText.Origin(url), url.utf8.count <= 2_048, !url.contains("?"), !url.contains("#") else {
-      throw JSONShapeError(
-        path: place,
-        problem: "must be an https URL without user, query and fragment, or \"embedded:\" (got \"\(url.quoted)\")")
-    }
-    guard origin.scheme == "https" || (origin.scheme == "http" && origin.isLoopback) else {
-      throw JSONShapeError(
-        path: place, problem: "must use https; http is allowed for loopback addresses only (got \"\(url.quoted)\")")
-    }
-    var trimmed = Substring(url)
-    while trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
-    if trimmed.hasSuffix(WhopConstants.apiPath) { trimmed = trimmed.dropLast(WhopConstants.apiPath.count) }
-    return String(trimmed)
+    let url = try fields.serviceURL("base_url", default: WhopConstants.baseURL)
+    return url.hasSuffix(WhopConstants.apiPath) ? String(url.dropLast(WhopConstants.apiPath.count)) : url
   }
 
   private static func apiVersionDate(_ fields: Fields) throws(JSONShapeError) -> String {
