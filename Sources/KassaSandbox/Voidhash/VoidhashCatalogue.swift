@@ -74,7 +74,8 @@ struct VoidhashCatalogue {
       var connected: Set<StoreTransaction.Platform> = []
       for word in try bundles.strings(bundle) ?? [] {
         guard let store = words[word] else {
-          throw bundles.problem(bundle, "must list \(words.keys.sorted().joined(separator: ", ")) only (got \"\(word)\")")
+          throw bundles.problem(
+            bundle, "must list \(words.keys.sorted().joined(separator: ", ")) only (got \"\(word)\")")
         }
         connected.insert(store)
       }

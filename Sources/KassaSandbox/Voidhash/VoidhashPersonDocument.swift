@@ -62,7 +62,8 @@ struct VoidhashPersonDocument {
       + holdings.flatMap { holding in
         holding.product.perks.map { perk in
           Grant(
-            perk: perk, isActive: holding.isActive(at: now), source: holding.isSubscription ? "subscription" : "purchase",
+            perk: perk, isActive: holding.isActive(at: now),
+            source: holding.isSubscription ? "subscription" : "purchase",
             sourceID: holding.id, environment: holding.environment, expiresAt: holding.expiresAt)
         }
       }

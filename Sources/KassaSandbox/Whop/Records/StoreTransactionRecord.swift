@@ -99,7 +99,8 @@ extension StoreTransactionRecord {
     return [
       "id": JSON(transactionID), "original_id": JSON(originalID), "store": JSON(store.rawValue),
       "store_product_id": JSON(productID), "type": JSON(type.rawValue), "purchased_at": JSON(purchasedAt),
-      "expires_at": JSON(expiresAt), "grace_ends_at": JSON(graceEndsAt), "revoked_at": JSON(revokedAt), "is_upgraded": JSON(isUpgraded),
+      "expires_at": JSON(expiresAt), "grace_ends_at": JSON(graceEndsAt), "revoked_at": JSON(revokedAt),
+      "is_upgraded": JSON(isUpgraded),
       "offer": mode.map { ["payment_mode": JSON($0.rawValue)] } ?? .null, "environment": JSON(environment.rawValue),
       "signed_at": JSON(signedAt),
     ]
