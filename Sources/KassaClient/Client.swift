@@ -163,8 +163,10 @@ public final class Client: Sendable {
     start("purchase") { engine throws(KassaError) in try await engine.purchase(name, options: options) }
   }
 
-  public func setAttributes(_ attributes: Attributes) -> UInt64 {
-    start("set_attributes") { engine throws(KassaError) in try await engine.setAttributes(attributes) }
+  public func setAttributes(_ set: JSON, _ setOnce: JSON) -> UInt64 {
+    start("set_attributes") { engine throws(KassaError) in
+      try await engine.setAttributes(try Attributes(checking: set, setOnce: setOnce))
+    }
   }
 
   /// On disk when this returns; sent in the background.
@@ -202,7 +204,7 @@ public final class Client: Sendable {
   }
 
   /// The local switch is made before this returns, so that logging in and out take effect in the order of the calls.
-  public func logIn(_ appUserID: String, _ attributes: Attributes = Attributes()) -> UInt64 {
+  public func logIn(_ appUserID: String, _ attributes: JSON = [:]) -> UInt64 {
     let operation = queue.begin("log_in")
     guard operation != 0 else { return 0 }
     if let error = Self.refusal(of: appUserID) ?? (state.isConfigured ? nil : .notConfigured) {
@@ -210,7 +212,12 @@ public final class Client: Sendable {
       return operation
     }
     guard !wholeState.hasPeople else {
-      let (identification, before) = state.identify(AppUserID(appUserID), attributes, uuid: random.uuid())
+      let checked: Attributes
+      do throws(KassaError) { checked = try Attributes(checking: attributes, setOnce: [:]) } catch {
+        queue.complete(operation, .failure(error))
+        return operation
+      }
+      let (identification, before) = state.identify(AppUserID(appUserID), checked, uuid: random.uuid())
       run(operation) { engine throws(KassaError) in try await engine.identify(identification, revert: before) }
       return operation
     }

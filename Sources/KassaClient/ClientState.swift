@@ -325,6 +325,11 @@ final class ClientState: Sendable {
     }
   }
 
+  /// Whom calls are made as, where the back end has people.
+  var distinctID: DistinctID? {
+    published.with { $0.knowledge.ownership.identity.appUserID.map { DistinctID($0.text) } ?? $0.knowledge.anonymousID }
+  }
+
   var hasPeople: Bool { published.with { $0.knowledge.setup?.anonymousID != nil } }
 
   /// The person who asks, and how old that is.

@@ -22,7 +22,7 @@ struct PurchaseOptions: Equatable {
   /// Other names that people know a purchase in the store by.
   private static let storeWords = ["store", "storekit", "storeKit", "apple"]
 
-  init(_ document: JSON, webMethod: String) throws(KassaError) {
+  init(_ document: JSON, webMethod: String?) throws(KassaError) {
     do throws(JSONShapeError) {
       let fields = try Fields(document, path: "options")
       try fields.allowOnly(["method", "offer", "quantity", "simulate_ask_to_buy", "confirm_in", "label"])
@@ -37,9 +37,9 @@ struct PurchaseOptions: Equatable {
     }
   }
 
-  private static func method(_ fields: Fields, _ webMethod: String) throws(JSONShapeError) -> Method? {
+  private static func method(_ fields: Fields, _ webMethod: String?) throws(JSONShapeError) -> Method? {
     guard fields.has("method") else { return nil }
-    let word = try fields.oneOf([webMethod] + storeWords + ["apple_pay"], "method", default: webMethod)
+    let word = try fields.oneOf([webMethod].compactMap(\.self) + storeWords + ["apple_pay"], "method", default: "")
     if word == webMethod { return .web }
     return word == "apple_pay" ? .applePay : .store
   }

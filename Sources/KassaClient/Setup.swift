@@ -14,19 +14,18 @@ public struct Setup {
   /// Names the service, the seller's account and the address: cached answers belong to one scope.
   public var scope: String
   public var backend: Backend
-  public var presenter: any CheckoutPresenter
+  /// Shows the back end's own checkout; nil where it has none.
+  public var presenter: (any CheckoutPresenter)?
   /// Makes an id for somebody who has not logged in, of a UUID; nil where the back end has no people.
   public var anonymousID: (@Sendable (String) -> DistinctID)?
   /// The version of the host's program, where it was given.
   public var appVersion: String?
-  /// What the back end's own checkout is called as a purchase's method.
-  public var webMethod: String
+  /// What the back end's own checkout is called as a purchase's method; nil where it has none.
+  public var webMethod: String?
   /// What charges in-app; nil where nothing does.
   public var store: (any Store)?
   /// Whose transactions the store has, and those that the host reports.
   public var storePlatform: StoreTransaction.Platform
-  /// Verifies a transaction that the host reports as signed text; nil where there is nothing to hold it against.
-  public var readSignedTransaction: ((String) -> StoreDelivery)?
   public var planMappings: [PlanMapping]
   /// Where the transactions that count were made.
   public var storeEnvironments: Set<StoreTransaction.Environment>
@@ -37,9 +36,9 @@ public struct Setup {
   public var simulate: ((JSON) throws(KassaError) -> JSON)?
 
   public init(
-    scope: String, backend: Backend, presenter: any CheckoutPresenter, webMethod: String,
+    scope: String, backend: Backend, presenter: (any CheckoutPresenter)?, webMethod: String?,
     anonymousID: (@Sendable (String) -> DistinctID)? = nil, appVersion: String? = nil, store: (any Store)? = nil,
-    storePlatform: StoreTransaction.Platform = .apple, readSignedTransaction: ((String) -> StoreDelivery)? = nil,
+    storePlatform: StoreTransaction.Platform = .apple,
     planMappings: [PlanMapping] = [], storeEnvironments: Set<StoreTransaction.Environment> = [.production],
     productIDs: Set<String>?, isSandbox: Bool,
     priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
@@ -53,7 +52,6 @@ public struct Setup {
     self.appVersion = appVersion
     self.store = store
     self.storePlatform = storePlatform
-    self.readSignedTransaction = readSignedTransaction
     self.planMappings = planMappings
     self.storeEnvironments = storeEnvironments
     self.productIDs = productIDs
@@ -96,6 +94,9 @@ public struct Surroundings: Sendable {
   public var start: @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never> {
     { [loop] body in loop.start(body) }
   }
+
+  /// Who asks now, where the back end has people.
+  public var asking: @Sendable () -> DistinctID? { { [state] in state.distinctID } }
 
   /// The trusted time.
   public var now: @Sendable () -> Int64 { { [state] in state.now } }

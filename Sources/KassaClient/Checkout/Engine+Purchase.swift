@@ -12,7 +12,7 @@ extension Engine {
     guard active.configuration.isEnabled else {
       return .object([
         ("outcome", "disabled"), (active.hasPeople ? "product_slug" : "plan_id", JSON(name)),
-        ("method", active.hasPeople || options.method == .store ? "store" : JSON(active.setup.webMethod)),
+        ("method", options.method == .store ? "store" : JSON(active.setup.webMethod ?? "store")),
         ("receipt_id", .null), ("membership", .null),
       ])
     }
@@ -51,7 +51,7 @@ extension Engine {
   private func applePay(
     _ planID: String, _ options: PurchaseOptions, _ active: Active
   ) throws(KassaError) -> ApplePay {
-    guard active.setup.presenter.offersApplePay else {
+    guard active.setup.presenter?.offersApplePay ?? false else {
       throw KassaError(.unsupported, "Apple Pay needs a host that shows it: \"checkout\":{\"presenter\":\"host\"}")
     }
     guard let price = state.loadedPlans.first(where: { $0.id == planID })?.priceDue else {
@@ -88,7 +88,8 @@ extension Engine {
     var checkout: Checkout
     let prepared: any PreparedCheckout
     do throws(KassaError) {
-      prepared = try await active.setup.presenter.prepare()
+      guard let presenter = active.setup.presenter else { throw KassaError(.unsupported, "there is no checkout") }
+      prepared = try await presenter.prepare()
       checkout = try await active.memberships().checkout(attempt, returnURL: prepared.returnURL)
     } catch {
       // Nobody has seen a checkout, so nothing can have been paid.

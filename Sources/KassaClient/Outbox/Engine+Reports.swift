@@ -35,10 +35,10 @@ extension Engine {
   }
 
   private func verified(_ text: String, _ active: Active) throws(KassaError) -> StoreTransaction {
-    guard let read = active.setup.readSignedTransaction else {
-      throw KassaError(.unsupported, "signed transactions can be checked with a store only: configure \"store\"")
+    guard let delivery = active.setup.store?.read(signedTransaction: text) else {
+      throw KassaError(.unsupported, "signed transactions can be checked with Apple's store only: configure \"store\"")
     }
-    switch read(text) {
+    switch delivery {
     case .verified(let transaction): return transaction
     case .unverified(_, _, let reason, let message):
       throw KassaError(

@@ -23,19 +23,15 @@ struct PeopleState {
 
 /// The person who asks and the catalogue of what is sold: what is cached of them, and asking for news.
 extension Engine {
-  /// Whom calls are made as.
-  var distinctID: DistinctID? {
-    let knowledge = state.knowledge
-    return knowledge.ownership.identity.appUserID.map { DistinctID($0.text) } ?? knowledge.anonymousID
-  }
+  var distinctID: DistinctID? { state.distinctID }
 
   // MARK: Start
 
   /// Where the back end has people, somebody asks, be it somebody who has not logged in: they have an id from the first
   /// look on.
   func ensureAnonymousID(_ active: Active) {
-    guard case .people(let backend) = active.setup.backend, state.knowledge.anonymousID == nil else { return }
-    let id = backend.anonymousID(random.uuid())
+    guard let make = active.setup.anonymousID, state.knowledge.anonymousID == nil else { return }
+    let id = make(random.uuid())
     state.edit { $0.anonymousID = id }
     let (user, now) = (state.identity.appUserID, state.now)
     write { storage throws(DatabaseError) in

@@ -240,10 +240,10 @@ extension ClientStorage {
     ) { DistinctID($0.text(0)) }.first
   }
 
-  /// The transaction without what proves it: the service asks the store itself.
+  /// The transaction without Apple's signed text: the service asks Apple itself. Google is asked by the token.
   private static func content(_ transaction: StoreTransaction) -> String {
     var transaction = transaction
-    transaction.proof = ""
+    if transaction.platform == .apple { transaction.proof = "" }
     return StoredReceipts.encode(transaction)
   }
 }

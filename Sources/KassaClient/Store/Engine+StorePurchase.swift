@@ -11,13 +11,13 @@ extension Engine {
     guard let store = active.setup.store else {
       throw KassaError(
         .unsupported,
-        "a purchase in the store needs one: configure \"store\", or use \"method\":\"\(active.setup.webMethod)\"")
+        "a purchase in the store needs one: configure \"store\", or use \"method\":\"\(active.setup.webMethod ?? "")\"")
     }
     guard let mapping = active.setup.planMappings.first(where: { $0.planID == planID }) else {
       throw KassaError(
         .planNotMapped,
         "plan_mappings names no store product for \"\(planID.quoted)\", so the store cannot sell it; add it, or use "
-          + "\"method\":\"\(active.setup.webMethod)\" where that is allowed")
+          + "\"method\":\"\(active.setup.webMethod ?? "")\" where that is allowed")
     }
     guard let product = try await store.products([mapping.storeProductID]).first else {
       throw KassaError(
@@ -126,7 +126,8 @@ extension Engine {
         .notFound,
         id.map { "no active membership \"\($0.quoted)\" has a manage_url" } ?? "no active membership has a manage_url")
     }
-    try await active.setup.presenter.open(url)
+    guard let presenter = active.setup.presenter else { throw KassaError(.unsupported, "nothing here opens a page") }
+    try await presenter.open(url)
     try? await refreshMemberships(.refresh)
     return ["url": JSON(url)]
   }

@@ -88,7 +88,7 @@ class PaymentError(PurchaseError):
 class StoreError(PurchaseError):
     """A purchase in the store could not be made, or what it delivered is not believed.
 
-    Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `transaction_unverified`, `store_failed`,
+    Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `storekit_transaction_unverified`, `store_failed`,
     `unsupported_store`.
     """
 
@@ -130,7 +130,7 @@ FAMILIES: dict[str, type[KassaError]] = {
     "plan_not_mapped": StoreError,
     "product_not_found": StoreError,
     "offer_unavailable": StoreError,
-    "transaction_unverified": StoreError,
+    "storekit_transaction_unverified": StoreError,
     "store_failed": StoreError,
     "unsupported_store": StoreError,
     "payment_failed": PaymentError,
