@@ -82,7 +82,8 @@ let package = Package(
       ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"], fixtures: "Fixtures"),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
     tests(
-      "KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"], fixtures: "Fixtures"),
+      "KassaSandbox", ["KassaSandbox", "KassaStores", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"],
+      fixtures: "Fixtures"),
     tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
   ],
   swiftLanguageModes: [.v6]

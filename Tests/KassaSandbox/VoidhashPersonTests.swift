@@ -55,7 +55,10 @@ struct VoidhashPersonTests {
     let shop = try VoidhashShop()
     #expect(try shop.identify("user-1", as: "user-2").status == 404)
     try shop.identify(anonymous, as: "user-2")
-    #expect(try shop.identify("user-1", as: "user-2")["distinctId"] == "user-2")
+    let other = try shop.identify("user-1", as: "user-2", ("email", "a@example.com"))
+    #expect(other["distinctId"] == "user-2")
+    #expect(other["email"] == JSON.null, "another user's attributes are not theirs to write")
+    #expect(try shop.identify("user-2", as: "user-2", ("email", "a@example.com"))["email"] == "a@example.com")
     #expect(try shop.person("user-1").status == 404)
   }
 

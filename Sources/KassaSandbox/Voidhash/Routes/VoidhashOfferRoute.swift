@@ -34,18 +34,22 @@ extension VoidhashService {
 
   /// The key that was made at first need.
   private func offerKey() -> (String, VoidhashOfferKey)? {
-    if let record = state.store.voidhash.offerKeys.all.first {
-      return Base64.decodeURL(record.key).flatMap { VoidhashOfferKey(der: $0) }.map { (record.id, $0) }
-    }
+    if let known = knownOfferKey { return known }
     guard let key = VoidhashOfferKey() else { return nil }
     let id = state.randomText(length: 10).uppercased()
     state.store.voidhash.offerKeys.put(VoidhashOfferKeyRecord(id: id, key: Base64.encodeURL(key.der)))
     return (id, key)
   }
 
-  /// For the state: the public half, which checks signatures.
+  private var knownOfferKey: (String, VoidhashOfferKey)? {
+    state.store.voidhash.offerKeys.all.first.flatMap { record in
+      Base64.decodeURL(record.key).flatMap { VoidhashOfferKey(der: $0) }.map { (record.id, $0) }
+    }
+  }
+
+  /// For the state: the public half, which checks signatures. Null before there was anything to sign.
   var offerKeyDocument: JSON {
-    guard catalogue.switches.signsOffers, let (id, key) = offerKey() else { return .null }
+    guard let (id, key) = knownOfferKey else { return .null }
     return ["key_id": JSON(id), "public_key": JSON(VoidhashCryptography.base64(key.publicDER))]
   }
 }

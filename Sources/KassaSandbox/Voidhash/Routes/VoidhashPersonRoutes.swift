@@ -92,7 +92,8 @@ extension VoidhashService {
     }
     guard former.isAnonymous else {
       guard var known = person(of: target) else { throw .personNotFound }
-      known.apply(write)
+      // Only about oneself: another user's attributes are not this caller's to write.
+      if former == target { known.apply(write) }
       put(known)
       return known
     }
