@@ -24,6 +24,8 @@ TABLES = {
     "purchase": "Results",
     "verification": "Verification",
     "transaction": "Transaction",
+    "person": "Person",
+    "product": "Product",
 }
 
 

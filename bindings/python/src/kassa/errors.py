@@ -88,24 +88,36 @@ class PaymentError(PurchaseError):
 class StoreError(PurchaseError):
     """A purchase in the store could not be made, or what it delivered is not believed.
 
+<<<<<<< HEAD
     Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `storekit_transaction_unverified`, `store_failed`,
     `unsupported_store`.
+=======
+    Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `transaction_unverified`,
+    `storekit_transaction_unverified`, `invalid_transaction`, `read_only_purchase_not_allowed`,
+    `reconcile_transactions_failed`, `store_failed`, `unsupported_store`.
+>>>>>>> voidhash
     """
 
 
 class NetworkError(KassaError):
     """No usable answer from the service.
 
-    Codes: `offline`, `timed_out`, `not_service_answer`, `rate_limited`, `service_unavailable`.
+    Codes: `offline`, `timed_out`, `not_service_answer`, `rate_limited`, `service_unavailable`, `circuit_open`.
     """
 
 
 class ServiceError(KassaError):
-    """The service refused the request, or does not know what was asked for (`service_refused`, `not_found`)."""
+    """The service refused the request, or does not know what was asked for.
+
+    Codes: `service_refused`, `not_found`, `already_identified`.
+    """
 
 
 class AuthorizationError(KassaError):
-    """The credential does not suffice (`unauthorized`, `permission_denied`, `token_unavailable`)."""
+    """The credential does not suffice.
+
+    Codes: `unauthorized`, `permission_denied`, `token_unavailable`, `outbound_paused`.
+    """
 
 
 class StorageError(KassaError):
@@ -130,7 +142,15 @@ FAMILIES: dict[str, type[KassaError]] = {
     "plan_not_mapped": StoreError,
     "product_not_found": StoreError,
     "offer_unavailable": StoreError,
+<<<<<<< HEAD
     "storekit_transaction_unverified": StoreError,
+=======
+    "transaction_unverified": StoreError,
+    "storekit_transaction_unverified": StoreError,
+    "invalid_transaction": StoreError,
+    "read_only_purchase_not_allowed": StoreError,
+    "reconcile_transactions_failed": StoreError,
+>>>>>>> voidhash
     "store_failed": StoreError,
     "unsupported_store": StoreError,
     "payment_failed": PaymentError,
@@ -139,8 +159,11 @@ FAMILIES: dict[str, type[KassaError]] = {
     "not_service_answer": NetworkError,
     "rate_limited": NetworkError,
     "service_unavailable": NetworkError,
+    "circuit_open": NetworkError,
+    "outbound_paused": AuthorizationError,
     "service_refused": ServiceError,
     "not_found": ServiceError,
+    "already_identified": ServiceError,
     "unauthorized": AuthorizationError,
     "permission_denied": AuthorizationError,
     "token_unavailable": AuthorizationError,
