@@ -54,7 +54,7 @@ let package = Package(
     module("KassaReceipts", ["KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
     module("KassaStores", ["KassaReceipts", "KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
     module("KassaBackends", ["KassaCore", "KassaJSON", "KassaPlatform"]),
-    module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform"]),
+    module("KassaSandbox", ["KassaCore", "KassaJSON", "KassaPlatform", "COpenSSL"]),
     module("KassaClient", ["KassaCore", "KassaJSON", "KassaPlatform", "CLinux"]),
     module(
       "Kassa",
@@ -81,7 +81,9 @@ let package = Package(
       "KassaStores",
       ["KassaStores", "KassaReceipts", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"], fixtures: "Fixtures"),
     tests("KassaBackends", ["KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
-    tests("KassaSandbox", ["KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
+    tests(
+      "KassaSandbox", ["KassaSandbox", "KassaStores", "KassaPlatform", "KassaCore", "KassaJSON", "COpenSSL"],
+      fixtures: "Fixtures"),
     tests("KassaClient", ["KassaClient", "KassaBackends", "KassaSandbox", "KassaPlatform", "KassaCore", "KassaJSON"]),
   ],
   swiftLanguageModes: [.v6]

@@ -219,7 +219,7 @@ void kassa_close(kassa_client *client);
 bool kassa_is_initialized(const kassa_client *client);
 
 /*
- * Whether any membership or store purchase grants access now; where the configuration has "product_ids", to one of
+ * Whether any membership, store purchase or perk grants access now; where the configuration has "product_ids", to one of
  * those products.
  * (WhopCheckout, isSubscribed.)
  */
@@ -232,8 +232,19 @@ bool kassa_is_subscribed(const kassa_client *client);
  * any thread. A product outside the configuration's "product_ids" is false, and reported once by the diagnostic
  * "product_not_configured".
  * (WhopCheckout, hasAccess(to:).)
+ *
+ * With the "voidhash" back end: whether the person has every perk of the product, named by its slug or its id. A product
+ * without perks grants nothing.
  */
 bool kassa_has_access(const kassa_client *client, const char *product_id);
+
+/*
+ * Whether the person who asks has this perk ("premium", a slug) now: some grant of it that the service calls active. A
+ * grant stands past its own end while the person was asked for less than 2 days ago, and ends then. As cheap as
+ * kassa_has_access. Unlock features from this, not from a purchase's outcome. With the "whop" back end, which has no
+ * perks, always false. (Voidhash, hasActivePerk.)
+ */
+bool kassa_has_perk(const kassa_client *client, const char *perk);
 
 /*
  * Whether a purchase may leave the store for the web checkout: in the storefront of the US. The storefront is what the
@@ -258,8 +269,25 @@ struct json_t *kassa_memberships(const kassa_client *client);
 struct json_t *kassa_entitlements(const kassa_client *client);
 
 /*
+ * The person who asks, as the service last told, with its age: "stale" after 5 minutes, "expired" after 2 days; both only
+ * say how old it is. Reading a stale one asks the service in the background; a change of it is told by "changed", the
+ * first time with what was saved on the device. JSON null while nothing is known, as with the "whop" back end.
+ * (Voidhash, getCurrentPerson and personUpdates.)
+ */
+struct json_t *kassa_person(const kassa_client *client);
+
+/*
+ * What has yet to reach the service, as it is on disk now: {"pending_transaction_count":2,"transactions":[...],
+ * "writes":[...]}, receipts in the order in which they are sent, and logins and attributes. Before kassa_configure, of
+ * every service that this client has worked with. NULL if the disk cannot be read, which is not the same as nothing.
+ * (Voidhash, pendingTransactionCount.)
+ */
+struct json_t *kassa_pending(const kassa_client *client);
+
+/*
  * Why kassa_has_access answers what it does: each source considered with its id, status, end and rule, whether it came
- * from the network or the cache and when, and what the clock was trusted on. NULL if `product_id` is NULL.
+ * from the network or the cache and when, and what the clock was trusted on. With the "voidhash" back end `product_id`
+ * may name a perk, too. NULL if `product_id` is NULL.
  */
 struct json_t *kassa_explain(const kassa_client *client, const char *product_id);
 
@@ -289,7 +317,17 @@ kassa_op kassa_configure(kassa_client *client, const struct json_t *config);
 kassa_op kassa_refresh_plans(kassa_client *client);
 
 /*
- * Buys a plan. `options` may be NULL; its keys:
+ * Loads the products of the "voidhash" back end that the store sells. `slugs` is an array of slugs, or NULL for all.
+ * Result: {"products":[...]}: all of them sorted by slug, or those named, in that order, with null for what the store
+ * does not sell. Every call asks the store again, since prices and offers depend on who asks.
+ *
+ * What is left out is told once per call by the diagnostics "product_not_found" and "product_type_mismatch", with slug
+ * and reason; it fails nothing. (Voidhash, getProducts.)
+ */
+kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
+
+/*
+ * Buys a plan, or with the "voidhash" back end a product. `options` may be NULL; its keys:
  *
  *   "method"     "whop" (web checkout), "store", or "apple_pay". Default: the web where external purchases are
  *                supported, else the store. "storekit", "storeKit" and "apple" are other names for "store".
@@ -315,23 +353,46 @@ kassa_op kassa_refresh_plans(kassa_client *client);
  * finished. Result: {"outcome":"purchased","receipt_id":"<the store's transaction id>","membership":null,
  * "transaction":{...},...}. "pending" waits for an approval, which arrives as the event transaction_updated, as does
  * everything else that is bought outside this call. A transaction that cannot be verified is the error
- * "transaction_unverified"; it is neither kept nor finished.
+ * "storekit_transaction_unverified"; it is neither kept nor finished.
+ *
+ * With the "voidhash" back end the product is named by its slug and bought in the store. "offer" takes the seller's id
+ * of an offer, the store's, or one of the documents that kassa_get_products lists; promotional offers are signed by the
+ * service, or by the host upon the request offers/sign. An offer that cannot be applied is the error "offer_unavailable"
+ * and buys nothing; it never falls back to the regular price. Once the store has charged, the receipt is on disk, and
+ * the call waits up to 10 s for the service to accept it. Result: {"outcome":"purchased","synced":true,
+ * "transaction":{...},...}; "synced" is false while the receipt waits. The transaction is finished in the store when the
+ * service has accepted the receipt, not before. With "observer_mode" the error is "read_only_purchase_not_allowed".
  */
-kassa_op kassa_purchase(kassa_client *client, const char *plan_id, const struct json_t *options);
+kassa_op kassa_purchase(kassa_client *client, const char *plan_or_product, const struct json_t *options);
 
 /*
  * Logs a user in, under the id of your own account system: 1 to 500 bytes that must never change for the same user.
- * `attributes` is an object or NULL; the "whop" back end has no place for them and leaves them out.
+ * `attributes` is an object of texts, numbers, booleans and nulls, or NULL; "email" and "name" go to the person's own
+ * fields. The "whop" back end has no place for them and leaves them out.
  *
  * The switch is local and immediate, also offline. Then the unclaimed memberships of this device, and of the same
  * buyer at the service, are claimed for the user, and the user's memberships are loaded.
  * Result: {"app_user_id":...,"claimed":["mem_..."],"deferred":false}; "deferred" is true when the claim waits for the
  * network, in which case the memberships of this device keep counting.
+ *
+ * With the "voidhash" back end the person becomes the user: whoever asked without a name is merged into them, and from
+ * one user to another nothing goes over. Logins are told to the service one after another. If it refuses, the switch is
+ * taken back and the error says why; if it cannot be reached, the switch stays and the login waits in the outbox.
+ * Result: {"app_user_id":...,"person":{...},"deferred":false}. (Voidhash, identify.)
  */
 kassa_op kassa_log_in(kassa_client *client, const char *app_user_id, const struct json_t *attributes);
 
 /*
- * Logs the user out, at once: from now on the unclaimed memberships of this device count, and no others.
+ * Writes attributes of the person who asks: of `set` the newest write counts, of `set_once` the first, and any of `set`
+ * before it. Both are objects of texts, numbers, booleans and nulls, or NULL. They are on disk before they are sent, and
+ * wait there while the service cannot be reached. Result: {"deferred":false,"person":{...}}. With the "whop" back end:
+ * "unsupported". (Voidhash, setPersonAttributes.)
+ */
+kassa_op kassa_set_attributes(kassa_client *client, const struct json_t *set, const struct json_t *set_once);
+
+/*
+ * Logs the user out, at once: from now on the unclaimed memberships of this device count, and no others. With the
+ * "voidhash" back end whoever asks from now on is somebody new without a name. Receipts that wait stay their owner's.
  */
 void kassa_log_out(kassa_client *client);
 
@@ -339,8 +400,39 @@ void kassa_log_out(kassa_client *client);
  * Asks the store and the service for everything again, past every cache. The store may ask the user to sign in, so call
  * it upon a user's action only. Result: {"outcome":"completed","restored":true}, where "restored" says whether anything
  * active was found; "outcome" is "cancelled" when the user dismissed the store's sign-in.
+ *
+ * With the "voidhash" back end the latest transaction of each subscription and non-consumable is sent again, also those
+ * that the service has: only a restore can give this user what grants access to somebody else. It waits up to 20 s; if a
+ * receipt does not arrive, the error is "reconcile_transactions_failed", and the receipts stay queued. The result has the
+ * refreshed "person" in it. A restore does not mean access: ask kassa_has_perk.
  */
 kassa_op kassa_restore_purchases(kassa_client *client);
+
+/*
+ * Reports a transaction that the host's own billing code has bought or restored ("voidhash"; in observer mode or not).
+ * `transaction` is a text, the store's transaction id or Apple's signed text (JWS), or an object with "id" or "jws",
+ * "is_restore" for what a restore gave back, and for Google Play "purchase_token". Keep every digit of an id: a number
+ * is refused.
+ *
+ * It is on disk when the call returns, and sent in the background, so an outage fails nothing. It is the host's to
+ * finish, for ever and across restarts. Result: {"transaction_id":"..."}. An empty id is "invalid_transaction", a signed
+ * text that cannot be verified "storekit_transaction_unverified". (Voidhash, reportTransaction.)
+ */
+kassa_op kassa_report_transaction(kassa_client *client, const struct json_t *transaction);
+
+/*
+ * Reports what the store still lists: everything that is not finished, and what the user's account owns. What the
+ * service has is skipped, and nobody is asked to sign in. Waits up to 10 s. Result: {"synced":true,"person":{...},
+ * "pending_transaction_count":0}. (Voidhash, syncPurchases.)
+ */
+kassa_op kassa_sync_purchases(kassa_client *client);
+
+/*
+ * Sends what waits without waiting for the next try: logins and attributes, then receipts. A wait that the service
+ * asked for is kept. Waits up to 2 s and goes on in the background. Result: {"completed":true,
+ * "pending_transaction_count":0}. (Voidhash, syncPendingWork.)
+ */
+kassa_op kassa_sync_pending_work(kassa_client *client);
 
 /*
  * Asks the store for a sheet or an answer that only it has: "manage_subscriptions", "present_code_redemption",
@@ -406,7 +498,8 @@ void kassa_set_wakeup(kassa_client *client, void (*wakeup)(void *userdata), void
 bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_t *reply);
 
 /*
- * Tells the library what happened outside: {"type":"foreground"}, and of the host's own store "transaction_updated",
+ * Tells the library what happened outside: {"type":"foreground"} when the program comes back to the user and
+ * {"type":"online"} when the network does, each heeded once a minute; and of the host's own store "transaction_updated",
  * "purchase_intent", "store_message" and "storefront_changed", as docs/store.md describes them. True if it was
  * understood; if not, the diagnostic "notification_refused" says why.
  */

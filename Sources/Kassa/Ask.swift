@@ -16,6 +16,11 @@ public func kassa_has_access(_ handle: OpaquePointer?, _ productID: UnsafePointe
   ClientHandles.hasAccess(handle, productID)
 }
 
+@_cdecl("kassa_has_perk") @implementation
+public func kassa_has_perk(_ handle: OpaquePointer?, _ perk: UnsafePointer<CChar>?) -> Bool {
+  ClientHandles.hasPerk(handle, perk)
+}
+
 @_cdecl("kassa_supports_external_purchases") @implementation
 public func kassa_supports_external_purchases(_ handle: OpaquePointer?) -> Bool {
   client(handle)?.supportsExternalPurchases ?? false
@@ -42,6 +47,14 @@ public func kassa_memberships(_ handle: OpaquePointer?) -> UnsafeMutablePointer<
 @_cdecl("kassa_entitlements") @implementation
 public func kassa_entitlements(_ handle: OpaquePointer?) -> UnsafeMutablePointer<json_t>? {
   client(handle)?.entitlements.copy()
+}
+
+@_cdecl("kassa_person") @implementation
+public func kassa_person(_ handle: OpaquePointer?) -> UnsafeMutablePointer<json_t>? { client(handle)?.person.copy() }
+
+@_cdecl("kassa_pending") @implementation
+public func kassa_pending(_ handle: OpaquePointer?) -> UnsafeMutablePointer<json_t>? {
+  client(handle)?.pending?.copy()
 }
 
 @_cdecl("kassa_explain") @implementation

@@ -5,10 +5,17 @@ import KassaPlatform
 import KassaSandbox
 import KassaStores
 
-/// The store that a configuration names, and where the transactions that count are made there; nil for none.
+/// A store, and what has to be known of it.
+struct AssembledStore {
+  var store: any Store
+  var platform: StoreTransaction.Platform
+  var environments: Set<StoreTransaction.Environment>
+}
+
+/// The store that a configuration names, whose transactions it has, and where those that count are made; nil for none.
 func store(
   _ configuration: Configuration, _ sandbox: Sandbox?, _ surroundings: Surroundings
-) throws(KassaError) -> (store: any Store, environments: Set<StoreTransaction.Environment>)? {
+) throws(KassaError) -> AssembledStore? {
   let (host, simulated): (HostStoreConfiguration?, SimulatedStoreConfiguration?)
   do throws(JSONShapeError) {
     let fields = try Fields(configuration.store, path: "store")
@@ -22,10 +29,13 @@ func store(
       host,
       ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
       now: surroundings.now)
-    return (store, host.environments)
+    return AssembledStore(
+      store: store, platform: host.platform == .known(.google) ? .google : .apple, environments: host.environments)
   }
   guard let simulated else { return nil }
-  return (try simulatedStore(simulated, sandbox, surroundings), [simulated.isXcode ? .xcode : .sandbox])
+  return AssembledStore(
+    store: try simulatedStore(simulated, sandbox, surroundings), platform: .apple,
+    environments: [simulated.isXcode ? .xcode : .sandbox])
 }
 
 // MARK: - The simulated one

@@ -9,16 +9,18 @@ import KassaStores
 /// The one place that names vendors: builds the parts of a client from its configuration.
 @Sendable
 func assemble(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
-  guard configuration.backendKind == "whop" else {
+  switch configuration.backendKind {
+  case "whop": return try whop(configuration, surroundings)
+  case "voidhash": return try voidhash(configuration, surroundings)
+  case let kind:
     throw KassaError(
-      .invalidConfiguration, "backend.kind must be \"whop\" (got \"\(configuration.backendKind.quoted)\")")
+      .invalidConfiguration, "backend.kind must be \"whop\" or \"voidhash\" (got \"\(kind.quoted)\")")
   }
-  return try whop(configuration, surroundings)
 }
 
 private func whop(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
   let whop = try WhopConfiguration(configuration.backend)
-  let sandbox = whop.isEmbedded ? try embedded(whop, surroundings) : nil
+  let sandbox = whop.isEmbedded ? try embedded(whop.catalogue, surroundings) : nil
   let store = try store(configuration, sandbox, surroundings)
   let backend = WhopBackend(
     whop, transport: transport(sandbox, surroundings), tokens: tokens(whop, surroundings), time: surroundings.time,
@@ -26,15 +28,43 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
     serverTime: surroundings.serverTime)
   return Setup(
     scope: "whop \(whop.companyID) \(whop.baseURL)",
-    backend: backend,
+    backend: .memberships(backend),
     presenter: try presenter(configuration, sandbox, surroundings),
     webMethod: "whop",
     store: store?.store,
+    storePlatform: store?.platform ?? .apple,
     planMappings: whop.planMappings,
     storeEnvironments: store?.environments ?? [.production],
     productIDs: whop.productIDs.map(Set.init),
     isSandbox: sandbox != nil,
     priceText: priceText(locale: configuration.locale ?? ProcessEnvironment.locale),
+    simulate: simulation(sandbox, store?.store as? SimulatedStore, surroundings))
+}
+
+private func voidhash(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
+  let voidhash = try VoidhashConfiguration(configuration.backend, isDebug: configuration.isDebug)
+  let sandbox = voidhash.isEmbedded ? try embedded(voidhash.catalogue, surroundings) : nil
+  let store = try store(configuration, sandbox, surroundings)
+  let locale = configuration.locale ?? ProcessEnvironment.locale
+  let backend = try VoidhashBackend(
+    voidhash,
+    facts: VoidhashClientFacts(
+      sdkVersion: version, isDebug: configuration.isDebug, isObserver: configuration.isObserver, locales: [locale]),
+    transport: transport(sandbox, surroundings), time: surroundings.time, random: surroundings.random,
+    asking: surroundings.asking, serverTime: surroundings.serverTime, report: surroundings.report)
+  return Setup(
+    scope: "voidhash \(voidhash.publishableKey) \(voidhash.environment.rawValue) \(voidhash.baseURL)",
+    backend: .people(backend),
+    presenter: nil,
+    webMethod: nil,
+    anonymousID: { VoidhashBackend.anonymousID($0) },
+    appVersion: voidhash.appVersion,
+    store: store?.store,
+    storePlatform: store?.platform ?? .apple,
+    storeEnvironments: store?.environments ?? [.production],
+    productIDs: nil,
+    isSandbox: sandbox != nil,
+    priceText: priceText(locale: locale),
     simulate: simulation(sandbox, store?.store as? SimulatedStore, surroundings))
 }
 
@@ -60,14 +90,14 @@ private func priceText(locale: String) -> @Sendable (Decimal, String, Int?) -> S
 }
 
 /// The sandbox in this process. Its state lies beside the client's, so that a restart finds it.
-private func embedded(_ whop: WhopConfiguration, _ surroundings: Surroundings) throws(KassaError) -> Sandbox {
+private func embedded(_ catalogue: JSON?, _ surroundings: Surroundings) throws(KassaError) -> Sandbox {
   let path = surroundings.storage == ":memory:" ? ":memory:" : "\(surroundings.storage)/sandbox.db"
   return try Sandbox(
-    catalogue: try catalogue(whop.catalogue), path: path, time: surroundings.time, random: surroundings.random)
+    catalogue: try read(catalogue: catalogue), path: path, time: surroundings.time, random: surroundings.random)
 }
 
 /// The catalogue itself, or the file that a path names; nil for the built-in one.
-private func catalogue(_ value: JSON?) throws(KassaError) -> JSON? {
+private func read(catalogue value: JSON?) throws(KassaError) -> JSON? {
   guard let path = value?.string else { return value }
   let bytes = try contents(of: path, "backend.catalogue")
   do throws(JSONSyntaxError) { return try JSON.parse(bytes) } catch {

@@ -10,6 +10,7 @@ public final class Client: Sendable {
   private let requests: HostRequests
   private let state: ClientState
   private let engine: Engine
+  private let random: any RandomSource
   private let tasks = Locked(0)
 
   /// Where `kassa_has_access` looks things up.
@@ -25,6 +26,7 @@ public final class Client: Sendable {
     random: any RandomSource = SystemRandom()
   ) throws(KassaError) {
     threading = options.threading
+    self.random = random
     loop = try Self.loop(threading)
     do throws(KassaError) {
       let time = time ?? SystemTime(loop: loop)
@@ -115,6 +117,16 @@ public final class Client: Sendable {
   func clockMoved() { state.clockMoved() }
   public func explain(_ productID: String) -> JSON { wholeState.explain(productID) }
 
+  /// Reading what is stale asks for news.
+  public var person: JSON {
+    let person = wholeState.person
+    if person["stale"]?.bool ?? true { loop.post { [engine] in engine.assumeIsolated { $0.freshenPerson() } } }
+    return person
+  }
+
+  /// nil when the disk does not say.
+  public var pending: JSON? { loop.sync { engine.assumeIsolated { $0.pending() } } }
+
   /// The state with all that the storage holds. Right after a start only the answers of `kassa_has_access` have been
   /// read; whoever wants more first has the rest read.
   private var wholeState: ClientState {
@@ -142,8 +154,41 @@ public final class Client: Sendable {
     start("refresh_plans") { engine throws(KassaError) in try await engine.refreshPlans(.refresh) }
   }
 
-  public func purchase(_ planID: String, _ options: JSON) -> UInt64 {
-    start("purchase") { engine throws(KassaError) in try await engine.purchase(planID: planID, options: options) }
+  /// - Parameter slugs: which, in this order; nil for all.
+  public func products(_ slugs: [String]?) -> UInt64 {
+    start("get_products") { engine throws(KassaError) in try await engine.products(slugs) }
+  }
+
+  public func purchase(_ name: String, _ options: JSON) -> UInt64 {
+    start("purchase") { engine throws(KassaError) in try await engine.purchase(name, options: options) }
+  }
+
+  public func setAttributes(_ set: JSON, _ setOnce: JSON) -> UInt64 {
+    start("set_attributes") { engine throws(KassaError) in
+      try await engine.setAttributes(try Attributes(checking: set, setOnce: setOnce))
+    }
+  }
+
+  /// On disk when this returns; sent in the background.
+  public func report(transaction: JSON) -> UInt64 {
+    let operation = queue.begin("report_transaction")
+    let ending: Result<JSON, KassaError> = loop.sync {
+      engine.assumeIsolated { engine in
+        do throws(KassaError) { return .success(try engine.report(transaction: transaction)) } catch {
+          return .failure(error)
+        }
+      }
+    }
+    queue.complete(operation, ending)
+    return operation
+  }
+
+  public func syncPurchases() -> UInt64 {
+    start("sync_purchases") { engine throws(KassaError) in try await engine.syncPurchases() }
+  }
+
+  public func syncPendingWork() -> UInt64 {
+    start("sync_pending_work") { engine throws(KassaError) in try await engine.syncPendingWork() }
   }
 
   public func restorePurchases() -> UInt64 {
@@ -159,11 +204,21 @@ public final class Client: Sendable {
   }
 
   /// The local switch is made before this returns, so that logging in and out take effect in the order of the calls.
-  public func logIn(_ appUserID: String) -> UInt64 {
+  public func logIn(_ appUserID: String, _ attributes: JSON = [:]) -> UInt64 {
     let operation = queue.begin("log_in")
     guard operation != 0 else { return 0 }
     if let error = Self.refusal(of: appUserID) ?? (state.isConfigured ? nil : .notConfigured) {
       queue.complete(operation, .failure(error))
+      return operation
+    }
+    guard !wholeState.hasPeople else {
+      let checked: Attributes
+      do throws(KassaError) { checked = try Attributes(checking: attributes, setOnce: [:]) } catch {
+        queue.complete(operation, .failure(error))
+        return operation
+      }
+      let (identification, before) = state.identify(AppUserID(appUserID), checked, uuid: random.uuid())
+      run(operation) { engine throws(KassaError) in try await engine.identify(identification, revert: before) }
       return operation
     }
     // Until the storage gives it a number, the claim has one that no other can have.
@@ -180,7 +235,7 @@ public final class Client: Sendable {
   }
 
   public func logOut() {
-    wholeState.logOut()
+    wholeState.logOut(uuid: random.uuid())
     loop.post { [engine] in engine.assumeIsolated { $0.saveIdentity() } }
   }
 

@@ -11,6 +11,10 @@ final class ClientState: Sendable {
     var memberships: [String: Membership] = [:]
     /// By `StoreTransaction.key`.
     var receipts: [String: Receipt] = [:]
+    var person: KnownPerson?
+    var catalogue: Catalogue?
+    /// Who asks while nobody is logged in, where the back end has people.
+    var anonymousID: DistinctID?
     var storefront: KnownStorefront?
     var policy = EntitlementPolicy()
     var plans: PlanList?
@@ -29,6 +33,8 @@ final class ClientState: Sendable {
   struct SetupFacts {
     var isSandbox: Bool
     var hasStore: Bool
+    /// Makes an id for somebody who has not logged in, of a UUID; nil where no back end asks for one.
+    var anonymousID: (@Sendable (String) -> DistinctID)?
     var offlineDays: Int64
     var isStrict: Bool
     var priceText: @Sendable (Decimal, String, Int?) -> String
@@ -94,7 +100,7 @@ final class ClientState: Sendable {
     let boot = time.bootNanoseconds
     let (result, changes) = published.with { state -> (Result, [Change]) in
       let (identity, plans) = (state.knowledge.ownership.identity, state.knowledge.plans)
-      let storefront = state.knowledge.storefront
+      let (storefront, person) = (state.knowledge.storefront, state.knowledge.person)
       let result = edit(&state.knowledge)
       var changes: [Change] = []
       let hadPlans = state.early?.hasPlans ?? false
@@ -106,6 +112,7 @@ final class ClientState: Sendable {
       if storefront?.storefront != state.knowledge.storefront?.storefront {
         changes.append(state.note(.storefront, cause))
       }
+      if person?.person != state.knowledge.person?.person { changes.append(state.note(.person, cause)) }
       if Self.differ(plans, state.knowledge.plans) {
         state.plans = nil
         if !hadPlans { changes.append(state.note(.plans, cause)) }
@@ -173,9 +180,12 @@ final class ClientState: Sendable {
       Entitlement($0, ownership: knowledge.ownership, policy: knowledge.policy)
     }
     entitlements += knowledge.receipts.values.map { Entitlement($0, policy: knowledge.policy) }
+    if let person = knowledge.person {
+      entitlements += person.person.grants.map { Entitlement($0, of: person, policy: knowledge.policy) }
+    }
     entitlements.sort { $0.isNewer(than: $1) }
     let answers = entitlements.filter(\.isVisible).map { Answer($0, at: now) }
-    let list = AnswerList(entitlements)
+    let list = AnswerList(entitlements, knowledge.catalogue)
     let isChanged = state.early.map { $0.list != list } ?? (answers != state.lastAnswers)
     state.early = nil
     state.entitlements = entitlements
@@ -189,13 +199,16 @@ final class ClientState: Sendable {
   private func publishAnswers(_ state: Published) {
     followInjectedClock()
     let clock = state.knowledge.clock
-    let grants = state.answers.grants.map { grant in
-      AnswerTable.Grant(
-        product: grant.product,
-        end: grant.endsAt == .max ? .never : .at(bootNanoseconds: clock.bootNanoseconds(at: grant.endsAt)))
+    func end(_ endsAt: Int64) -> AnswerTable.End {
+      endsAt == .max ? .never : .at(bootNanoseconds: clock.bootNanoseconds(at: endsAt))
+    }
+    func table(_ grants: [AnswerList.Grant]) -> [AnswerTable.Grant] {
+      grants.map { AnswerTable.Grant($0.id, end: end($0.endsAt)) }
     }
     let known = state.knowledge.policy.productIDs.map { $0.union(state.reportedProducts) }
-    answers.publish(grants, subscription: grants.map(\.end).max(), known: known)
+    answers.publish(
+      table(state.answers.grants), perks: table(state.answers.perks), subscription: state.answers.lastEnd.map(end),
+      known: known)
   }
 
   /// What can be seen of an entitlement from outside, apart from when it was last confirmed.
@@ -275,11 +288,60 @@ final class ClientState: Sendable {
     }
   }
 
-  func logOut() {
+  /// - Parameter uuid: for the id of whoever asks from now on, where the back end has people.
+  func logOut(uuid: String) {
     change(.logout) { knowledge in
       knowledge.ownership.identity.appUserID = nil
       knowledge.unsavedIdentities += 1
+      if let anonymousID = knowledge.setup?.anonymousID {
+        knowledge.anonymousID = anonymousID(uuid)
+        knowledge.person = nil
+        knowledge.listedAt[nil] = nil
+      }
     }
+  }
+
+  /// Who asked, where the back end has people.
+  struct PeopleIdentity {
+    var appUserID: AppUserID?
+    var anonymousID: DistinctID?
+  }
+
+  /// The switch to a user, what the service has to hear of it, and who asked before. Somebody without a name becomes the
+  /// user; from one user to another nothing goes over, so the service is told of a new nameless one (Voidhash,
+  /// `identify`).
+  func identify(
+    _ user: AppUserID, _ attributes: Attributes, uuid: String
+  ) -> (identification: Identification, before: PeopleIdentity) {
+    change(.login) { knowledge in
+      let before = PeopleIdentity(
+        appUserID: knowledge.ownership.identity.appUserID, anonymousID: knowledge.anonymousID)
+      let new = knowledge.setup?.anonymousID?(uuid) ?? DistinctID(uuid)
+      let previous = before.appUserID == nil ? before.anonymousID ?? new : new
+      if before.appUserID != user { knowledge.person = nil }
+      knowledge.ownership.identity.appUserID = user
+      knowledge.unsavedIdentities += 1
+      return (Identification(previous: previous, id: DistinctID(user.text), attributes: attributes), before)
+    }
+  }
+
+  /// Whom calls are made as, where the back end has people.
+  var distinctID: DistinctID? {
+    published.with { $0.knowledge.ownership.identity.appUserID.map { DistinctID($0.text) } ?? $0.knowledge.anonymousID }
+  }
+
+  var hasPeople: Bool { published.with { $0.knowledge.setup?.anonymousID != nil } }
+
+  /// The person who asks, and how old that is.
+  var person: JSON {
+    expireIfDue()
+    let now = self.now
+    guard let known = published.with({ $0.knowledge.person }) else { return .null }
+    return stamped(
+      known.person.document.merging([
+        ("fetched_at", JSON(known.fetchedAt)), ("from", known.isFromNetwork ? "network" : "cache"),
+        ("stale", JSON(known.isStale(at: now))), ("expired", JSON(known.isExpired(at: now))),
+      ]))
   }
 
   // MARK: Asking
@@ -372,10 +434,16 @@ final class ClientState: Sendable {
   func explain(_ productID: String) -> JSON {
     expireIfDue()
     let boot = time.bootNanoseconds
-    let (knowledge, all) = published.with { ($0.knowledge, $0.entitlements) }
+    let (knowledge, all, answers) = published.with { ($0.knowledge, $0.entitlements, $0.answers) }
     let now = knowledge.clock.now(bootNanoseconds: boot)
-    let considered = all.filter { $0.productID == productID }
-    let active = considered.filter { $0.isActive(at: now) }
+    let perks = knowledge.catalogue?.product(productID)?.perks ?? []
+    let considered = all.filter { entitlement in
+      switch entitlement.subject {
+      case .product(let id): id == productID
+      case .perk(let slug): slug == productID || perks.contains(slug)
+      }
+    }
+    let active = answers.isGranted(productID, at: now) ? considered.filter { $0.isActive(at: now) } : []
     let longest = active.max { ($0.endsAt ?? .max) < ($1.endsAt ?? .max) }
     let confirmedAt = knowledge.listedAt[knowledge.ownership.identity.appUserID]
     let (answer, reason) = Self.verdict(productID, knowledge, considered, active, isLoaded: confirmedAt != nil)

@@ -12,7 +12,7 @@ struct PurchaseOptions: Equatable {
 
   /// nil: web where external purchases are supported, else the store.
   var method: Method?
-  var offer = StoreOrder.Offer.automatic
+  var offer = OfferChoice.automatic
   var quantity = 1
   var simulatesAskToBuy = false
   var confirmIn: JSON?
@@ -22,7 +22,7 @@ struct PurchaseOptions: Equatable {
   /// Other names that people know a purchase in the store by.
   private static let storeWords = ["store", "storekit", "storeKit", "apple"]
 
-  init(_ document: JSON, webMethod: String) throws(KassaError) {
+  init(_ document: JSON, webMethod: String?) throws(KassaError) {
     do throws(JSONShapeError) {
       let fields = try Fields(document, path: "options")
       try fields.allowOnly(["method", "offer", "quantity", "simulate_ask_to_buy", "confirm_in", "label"])
@@ -37,18 +37,23 @@ struct PurchaseOptions: Equatable {
     }
   }
 
-  private static func method(_ fields: Fields, _ webMethod: String) throws(JSONShapeError) -> Method? {
+  private static func method(_ fields: Fields, _ webMethod: String?) throws(JSONShapeError) -> Method? {
     guard fields.has("method") else { return nil }
-    let word = try fields.oneOf([webMethod] + storeWords + ["apple_pay"], "method", default: webMethod)
+    let word = try fields.oneOf([webMethod].compactMap(\.self) + storeWords + ["apple_pay"], "method", default: "")
     if word == webMethod { return .web }
     return word == "apple_pay" ? .applePay : .store
   }
 
   /// `"automatic"`, `"none"`, or an offer's id, alone or in one of the documents that list offers.
-  private static func offer(_ fields: Fields) throws(JSONShapeError) -> StoreOrder.Offer {
+  private static func offer(_ fields: Fields) throws(JSONShapeError) -> OfferChoice {
     guard fields.has("offer") else { return .automatic }
     if let object = fields.json["offer"], object.isObject {
-      return try .id(Fields(object, path: fields.place(of: "offer")).string("id"))
+      let offer = try Fields(object, path: fields.place(of: "offer"))
+      // An introductory offer, of which a product has one, may have no id.
+      if try offer.optionalString("id") == nil, try offer.optionalString("kind") == "introductory" {
+        return .introductory
+      }
+      return try .id(offer.string("id"))
     }
     switch try fields.string("offer") {
     case "automatic": return .automatic

@@ -4,14 +4,28 @@ import KassaPlatform
 
 /// What a configuration comes to: the parts that a client works with, put together by whoever knows the vendors.
 public struct Setup {
+  /// The two kinds of services: one sells plans and lists memberships, the other knows people and their perks, and leaves
+  /// the selling to a store.
+  public enum Backend {
+    case memberships(any MembershipBackend)
+    case people(any PersonBackend)
+  }
+
   /// Names the service, the seller's account and the address: cached answers belong to one scope.
   public var scope: String
-  public var backend: any Backend
-  public var presenter: any CheckoutPresenter
-  /// What the back end's own checkout is called as a purchase's method.
-  public var webMethod: String
+  public var backend: Backend
+  /// Shows the back end's own checkout; nil where it has none.
+  public var presenter: (any CheckoutPresenter)?
+  /// Makes an id for somebody who has not logged in, of a UUID; nil where the back end has no people.
+  public var anonymousID: (@Sendable (String) -> DistinctID)?
+  /// The version of the host's program, where it was given.
+  public var appVersion: String?
+  /// What the back end's own checkout is called as a purchase's method; nil where it has none.
+  public var webMethod: String?
   /// What charges in-app; nil where nothing does.
   public var store: (any Store)?
+  /// Whose transactions the store has, and those that the host reports.
+  public var storePlatform: StoreTransaction.Platform
   public var planMappings: [PlanMapping]
   /// Where the transactions that count were made.
   public var storeEnvironments: Set<StoreTransaction.Environment>
@@ -22,7 +36,9 @@ public struct Setup {
   public var simulate: ((JSON) throws(KassaError) -> JSON)?
 
   public init(
-    scope: String, backend: any Backend, presenter: any CheckoutPresenter, webMethod: String, store: (any Store)? = nil,
+    scope: String, backend: Backend, presenter: (any CheckoutPresenter)?, webMethod: String?,
+    anonymousID: (@Sendable (String) -> DistinctID)? = nil, appVersion: String? = nil, store: (any Store)? = nil,
+    storePlatform: StoreTransaction.Platform = .apple,
     planMappings: [PlanMapping] = [], storeEnvironments: Set<StoreTransaction.Environment> = [.production],
     productIDs: Set<String>?, isSandbox: Bool,
     priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
@@ -32,7 +48,10 @@ public struct Setup {
     self.backend = backend
     self.presenter = presenter
     self.webMethod = webMethod
+    self.anonymousID = anonymousID
+    self.appVersion = appVersion
     self.store = store
+    self.storePlatform = storePlatform
     self.planMappings = planMappings
     self.storeEnvironments = storeEnvironments
     self.productIDs = productIDs
@@ -75,6 +94,9 @@ public struct Surroundings: Sendable {
   public var start: @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never> {
     { [loop] body in loop.start(body) }
   }
+
+  /// Who asks now, where the back end has people.
+  public var asking: @Sendable () -> DistinctID? { { [state] in state.distinctID } }
 
   /// The trusted time.
   public var now: @Sendable () -> Int64 { { [state] in state.now } }

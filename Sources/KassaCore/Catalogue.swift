@@ -14,6 +14,11 @@ public struct Catalogue: Sendable, Equatable {
     self.perks = perks
   }
 
+  /// By its slug, or else by the service's id.
+  public func product(_ name: String) -> Product? {
+    products.first { $0.slug == name } ?? products.first { $0.id == name }
+  }
+
   public struct Product: Sendable, Equatable {
     public enum Kind: String, Sendable {
       case subscription

@@ -11,6 +11,8 @@ public struct Configuration: Sendable, Equatable {
   public var store: JSON
   public var storeKind: String
   public var purchaseIntentsAreManual = false
+  /// The host buys, restores and finishes by itself; this library only reports.
+  public var isObserver = false
   public var presenter: Presenter = .browser
   public var checkoutTimeoutSeconds: Int64 = Constants.checkoutTimeoutSeconds
   public var returnURL: String?
@@ -26,7 +28,8 @@ public struct Configuration: Sendable, Equatable {
     do throws(JSONShapeError) {
       let fields = try Fields(document)
       try fields.allowOnly([
-        "backend", "store", "checkout", "region", "locale", "offline", "purchase_intents", "enabled", "debug",
+        "backend", "store", "checkout", "region", "locale", "offline", "observer_mode", "purchase_intents",
+        "enabled", "debug",
       ])
       let backend = try fields.object("backend")
       self.backend = backend.json
@@ -37,6 +40,7 @@ public struct Configuration: Sendable, Equatable {
       if storeKind == "none" { try store?.allowOnly(["kind"]) }
       purchaseIntentsAreManual =
         try fields.oneOf(["automatic", "manual"], "purchase_intents", default: "automatic") == "manual"
+      isObserver = try fields.optionalBool("observer_mode") ?? false
       if let checkout = try fields.optionalObject("checkout") { try readCheckout(checkout) }
       if let offline = try fields.optionalObject("offline") {
         try offline.allowOnly(["days", "mode"])

@@ -76,6 +76,41 @@ public enum Constants {
   /// Kassa: that a store still lists a subscription without an end is written down at most so often.
   public static let saveListingMilliseconds: Int64 = 3_600_000
 
+  // MARK: People and products
+
+  /// Voidhash [cache]: what is known of a person is asked for again after 5 minutes, and out of date after 2 days.
+  public static let personStaleMilliseconds: Int64 = 300_000
+  public static let personExpiresMilliseconds: Int64 = 2 * millisecondsPerDay
+  /// Voidhash: somebody who waits for a person of whom something is known waits so long for news.
+  public static let freshnessBudgetMilliseconds: Int64 = 500
+  /// Voidhash: the person is asked for when a receipt was accepted, then after 2 s, and after 5 s more, since the service
+  /// works on receipts after it has taken them.
+  public static let refreshesAfterAcceptance: [Int64] = [0, 2_000, 5_000]
+  /// Voidhash [cache]: the catalogue is asked for again after a day.
+  public static let catalogueStaleMilliseconds: Int64 = millisecondsPerDay
+
+  // MARK: Outbox
+
+  /// Voidhash [make and restore purchases]: so long a purchase, a restore, and the two kinds of synchronisation wait for
+  /// the service.
+  public static let purchaseWaitMilliseconds: Int64 = 10_000
+  public static let restoreWaitMilliseconds: Int64 = 20_000
+  public static let syncPurchasesWaitMilliseconds: Int64 = 10_000
+  public static let syncPendingWaitMilliseconds: Int64 = 2_000
+  /// Voidhash [make and restore purchases]: a receipt that was refused for good is offered again after 6 hours.
+  public static let refusedReceiptMilliseconds: Int64 = 6 * 3_600_000
+  /// Kassa: a wait that the service asks for is believed up to an hour.
+  public static let longestReceiptHoldMilliseconds: Int64 = 3_600_000
+  /// Kassa: so many receipts are read at a time, and so many results written together.
+  public static let outboxBatch = 64
+  /// Kassa: while another process sends, it is looked so often whether it still does.
+  public static let senderCheckMilliseconds: Int64 = 1_000
+  /// Voidhash's SDK for Android: so many waiting receipts are worth a diagnostic.
+  public static let outboxBacklog: Int64 = 1_000
+  /// Kassa: that the service has a receipt is remembered so long. A store lists what it still grants, and a receipt that
+  /// is offered twice is harmless.
+  public static let acceptedReceiptMilliseconds: Int64 = 90 * millisecondsPerDay
+
   // MARK: Identity and tokens
 
   /// Whop [plan metadata]: a value has at most 500 characters.

@@ -22,7 +22,7 @@ public struct EntitlementPolicy: Sendable, Equatable {
   }
 }
 
-/// What one membership, or one store transaction, grants to whoever asks now: the one rule behind every answer of the
+/// What one membership, one store transaction, or one grant of a person, gives to whoever asks now: the one rule behind every answer of the
 /// library.
 ///
 /// An object, since lists of them are sorted and compared often.
@@ -30,6 +30,14 @@ public final class Entitlement: Sendable {
   public enum Source: Sendable {
     case membership(Membership)
     case receipt(Receipt)
+    /// What a service with people says that the person may use.
+    case grant(Person.Grant, KnownPerson)
+  }
+
+  /// What it is a right to.
+  public enum Subject: Sendable, Equatable {
+    case product(String)
+    case perk(String)
   }
 
   /// What decided.
@@ -38,6 +46,8 @@ public final class Entitlement: Sendable {
     case fixedEnd = "fixed_end"
     case periodEnd = "period_end"
     case renewalGrace = "renewal_grace"
+    /// Past its end, but the service called it active not long ago.
+    case serviceGrace = "service_grace"
     case lifetime
     case offlineLimit = "offline_limit"
     case notVisible = "not_visible"
@@ -90,6 +100,30 @@ public final class Entitlement: Sendable {
     rule = obstacle ?? (limit != nil ? .offlineLimit : end)
   }
 
+  /// A grant that the service still calls active stands past its end while what is known of the person is not old
+  /// (Voidhash judges grants by their status; a person is out of date after two days).
+  public init(_ grant: Person.Grant, of person: KnownPerson, policy: EntitlementPolicy) {
+    source = .grant(grant, person)
+    isClaimed = true
+    counts = grant.isActive
+    let limit =
+      grant.isActive && grant.expiresAt == nil ? person.fetchedAt.adding(policy.offlineMilliseconds) : nil
+    staleAt = limit
+    let endsAtLimit = limit != nil && policy.isStrict
+    let isTrustedUntil = person.fetchedAt.adding(Constants.personExpiresMilliseconds)
+    let end = grant.expiresAt.map { max($0, isTrustedUntil) }
+    endsAt = endsAtLimit ? limit : end
+    if !grant.isActive {
+      rule = .status
+    } else if endsAtLimit {
+      rule = .offlineLimit
+    } else if let expiresAt = grant.expiresAt {
+      rule = expiresAt >= isTrustedUntil ? .fixedEnd : .serviceGrace
+    } else {
+      rule = .lifetime
+    }
+  }
+
   // MARK: The rule
 
   /// Why it grants nothing, whatever the time.
@@ -128,13 +162,15 @@ public final class Entitlement: Sendable {
     switch source {
     case .membership(let membership): membership.id
     case .receipt(let receipt): receipt.transaction.id
+    case .grant(let grant, _): grant.perk
     }
   }
 
-  public var productID: String {
+  public var subject: Subject {
     switch source {
-    case .membership(let membership): membership.productID
-    case .receipt(let receipt): receipt.grantedProductID
+    case .membership(let membership): .product(membership.productID)
+    case .receipt(let receipt): .product(receipt.grantedProductID)
+    case .grant(let grant, _): .perk(grant.perk)
     }
   }
 
@@ -144,6 +180,7 @@ public final class Entitlement: Sendable {
     switch source {
     case .membership(let membership): membership.createdAt
     case .receipt(let receipt): receipt.transaction.purchasedAt
+    case .grant: 0
     }
   }
 
@@ -158,7 +195,8 @@ public final class Entitlement: Sendable {
     switch (source, other.source) {
     case (.membership(let one), .membership(let another)): return one.says(theSameAs: another)
     case (.receipt(let one), .receipt(let another)): return one.says(theSameAs: another)
-    case (.membership, .receipt), (.receipt, .membership): return false
+    case (.grant(let one, _), .grant(let another, _)): return one == another
+    default: return false
     }
   }
 
@@ -177,6 +215,13 @@ public final class Entitlement: Sendable {
         ("plan_id", JSON(receipt.planID)), ("status", JSON(receipt.status(at: now))),
         ("confirmed_at", JSON(receipt.transaction.signedAt ?? receipt.capturedAt)),
         ("from", receipt.isFresh ? "store" : "cache"), ("transaction", receipt.transaction.document),
+      ]
+    case .grant(let grant, let person):
+      own = [
+        ("source", "grant"), ("id", JSON(grant.perk)), ("perk", JSON(grant.perk)), ("status", JSON(grant.status)),
+        ("granted_by", JSON(grant.source)), ("granted_by_id", JSON(grant.sourceID)),
+        ("expires_at", JSON(grant.expiresAt)), ("confirmed_at", JSON(person.fetchedAt)),
+        ("from", person.isFromNetwork ? "network" : "cache"),
       ]
     }
     own += [

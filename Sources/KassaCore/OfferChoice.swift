@@ -9,6 +9,15 @@ public enum OfferChoice: Sendable, Equatable {
   /// By the seller's id or by the store's.
   case id(String)
 
+  /// What to order where nothing is known of the product but what the store says, which then decides itself.
+  public var order: StoreOrder.Offer {
+    switch self {
+    case .automatic, .introductory: .automatic
+    case .none: .none
+    case .id(let id): .id(id)
+    }
+  }
+
   /// What to order of the store, or why nothing may be bought. Never another price than the one that was chosen.
   public func resolved(for product: Product) throws(KassaError) -> ChosenOffer {
     switch self {

@@ -121,3 +121,23 @@ public struct Person: Sendable, Equatable {
     self.purchases = purchases
   }
 }
+
+/// A person, and since when that is known.
+public struct KnownPerson: Sendable, Equatable {
+  public var person: Person
+  /// Whom was asked for: the service may know them by another id, too.
+  public var id: DistinctID
+  /// By the trusted clock.
+  public var fetchedAt: Int64
+  /// It came in this run.
+  public var isFromNetwork: Bool
+  public init(_ person: Person, as id: DistinctID, fetchedAt: Int64, isFromNetwork: Bool) {
+    self.person = person
+    self.id = id
+    self.fetchedAt = fetchedAt
+    self.isFromNetwork = isFromNetwork
+  }
+
+  public func isStale(at now: Int64) -> Bool { now.subtracting(fetchedAt) > Constants.personStaleMilliseconds }
+  public func isExpired(at now: Int64) -> Bool { now.subtracting(fetchedAt) > Constants.personExpiresMilliseconds }
+}

@@ -28,14 +28,6 @@ public protocol PersonBackend: AnyObject {
   /// The token that ties a purchase in the store to a person.
   func accountToken(of id: DistinctID) -> String
 
-  /// An id for somebody who has not logged in, from a random UUID.
-  func anonymousID(_ uuid: String) -> DistinctID
-
-  func isAnonymous(_ id: DistinctID) -> Bool
-
-  /// Refuses an id under which the service could not be asked: to be called before anybody becomes it.
-  func check(_ id: DistinctID) throws(KassaError)
-
   /// Why nothing would be sent now, without asking: so that a queue waits as a whole. nil when something would.
   var pause: BackendPause? { get }
 
@@ -126,5 +118,22 @@ public struct OfferSignature: Sendable, Equatable {
     self.nonce = nonce
     self.timestamp = timestamp
     self.signature = signature
+  }
+}
+
+extension Attributes {
+  /// What a host gives, if the service takes such values: texts, finite numbers, booleans and nulls.
+  public init(checking set: JSON, setOnce: JSON) throws(KassaError) {
+    for (place, object) in [("set", set), ("set_once", setOnce)] {
+      for (key, value) in object.members where value.isObject || value.isArray {
+        throw KassaError(
+          .invalidArgument,
+          "\(place).\(key.quoted) must be a text, a number, a boolean or null (got \(value.kind))")
+      }
+      for key in ["email", "name"] where !(object[key]?.isNull ?? true) && object[key]?.string == nil {
+        throw KassaError(.invalidArgument, "\(place).\(key) must be a text")
+      }
+    }
+    self.init(set: set, setOnce: setOnce)
   }
 }

@@ -35,6 +35,9 @@ public protocol Store: AnyObject {
   /// What the host says of its store (`kassa_notify`).
   func notify(_ event: JSON) throws(KassaError)
 
+  /// Verifies a transaction that the host has from elsewhere, as signed text; nil where the store has none.
+  func read(signedTransaction text: String) -> StoreDelivery?
+
   /// The clock was moved: what is due by now happens now.
   func clockMoved()
 
@@ -44,6 +47,7 @@ public protocol Store: AnyObject {
 
 extension Store {
   public func clockMoved() {}
+  public func read(signedTransaction text: String) -> StoreDelivery? { nil }
 }
 
 public enum StoreMethod: String, Sendable, CaseIterable {

@@ -3,7 +3,7 @@ import Glibc
 import KassaCore
 import Synchronization
 
-/// Writes the answers to `kassa_has_access` and `kassa_is_subscribed` of one client, which any thread reads through
+/// Writes the answers to `kassa_has_access`, `kassa_has_perk` and `kassa_is_subscribed` of one client, which any thread reads through
 /// `answers` meanwhile, without a lock, an allocation or a reference count.
 ///
 /// Three tables are filled in turn and one pointer says which is current, so a reader is disturbed only when the writer
@@ -20,12 +20,12 @@ public final class AnswerTable: @unchecked Sendable {
     case at(bootNanoseconds: Int64)
   }
 
-  /// Access to one product.
+  /// Access to one product, or one perk.
   public struct Grant: Sendable, Hashable {
-    public let product: String
+    public let id: String
     public let end: End
-    public init(product: String, end: End) {
-      self.product = product
+    public init(_ id: String, end: End) {
+      self.id = id
       self.end = end
     }
   }
@@ -61,10 +61,12 @@ public final class AnswerTable: @unchecked Sendable {
   /// nil: not at all. What has ended by now is left out, so after a clock is set back everything is published anew.
   ///
   /// `known` are the only products that may be asked for; nil: any. Of others the answer is `unknown`.
-  public func publish(_ grants: [Grant], subscription: End?, known: Set<String>? = nil) {
+  public func publish(
+    _ grants: [Grant], perks: [Grant] = [], subscription: End?, known: Set<String>? = nil
+  ) {
     let now = board.pointee.now()
     let writer = board.pointee.writer
-    let entries = grants.count + (known?.count ?? 0)
+    let entries = grants.count + perks.count + (known?.count ?? 0)
     let table = writer.pointee.nextTable(entries: entries)
     table.fill(publication: writer.pointee.nextPublication(), entries: entries) {
       table.pointee.missing.store(known == nil ? GrantTable.notGranted : GrantTable.unknown)
@@ -72,7 +74,11 @@ public final class AnswerTable: @unchecked Sendable {
       table.pointee.subscriptionEnd.store(table.noticed(subscription.map { $0.word(after: now) } ?? 0))
       for grant in grants {
         let end = table.noticed(grant.end.word(after: now))
-        if end != 0 { table.insert(board.pointee.tag(of: grant.product), end: end) }
+        if end != 0 { table.insert(board.pointee.tag(of: grant.id), end: end) }
+      }
+      for grant in perks {
+        let end = table.noticed(grant.end.word(after: now))
+        if end != 0 { table.insert(AnswerBoard.perkTag(board.pointee.tag(of: grant.id)), end: end) }
       }
     }
     board.pointee.current.store(table, ordering: .releasing)
@@ -118,6 +124,15 @@ public struct Answers: @unchecked Sendable {
     let tag = board.pointee.tag(of: UnsafeRawPointer(product), count: count)
     return stands(isOpen) { $0.end(of: tag) }
   }
+
+  /// Whether a grant of this perk stands. Perks and products may have the same names.
+  @inline(__always)
+  func perk(_ perk: UnsafePointer<CChar>, count: Int, isOpen: () -> Bool) -> Bool {
+    let tag = AnswerBoard.perkTag(board.pointee.tag(of: UnsafeRawPointer(perk), count: count))
+    return stands(isOpen) { $0.end(of: tag) } == .granted
+  }
+
+  public func hasPerk(_ perk: UnsafePointer<CChar>) -> Bool { self.perk(perk, count: strlen(perk)) { true } }
 
   @inline(__always)
   func isSubscribed(isOpen: () -> Bool) -> Bool {
@@ -229,6 +244,10 @@ struct AnswerBoard: ~Copyable {
       withUnsafePointer(to: 0) { tag(of: bytes.baseAddress ?? UnsafePointer($0), count: bytes.count) }
     }
   }
+
+  /// A perk's tag is another than that of a product with the same name; odd, too.
+  @inline(__always)
+  static func perkTag(_ tag: UInt64) -> UInt64 { tag ^ 0x6B61_7373_6170_6B00 }
 
   var isClockStanding: Bool { standingClock.load(ordering: .relaxed) != Self.noStandingClock }
 

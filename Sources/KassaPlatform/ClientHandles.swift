@@ -121,6 +121,13 @@ public enum ClientHandles {
     }
   }
 
+  /// Whether an open client grants this perk.
+  public static func hasPerk(_ handle: OpaquePointer?, _ perk: UnsafePointer<CChar>?) -> Bool {
+    guard let perk else { return false }
+    let count = strlen(perk)
+    return ask(handle) { $0.perk(perk, count: count, isOpen: $1) } ?? false
+  }
+
   /// Out of the ordinary, so it may cost something. Gives what is answered then.
   @inline(never)
   private static func tell(_ handle: OpaquePointer?, ofUnknown product: UnsafePointer<CChar>) -> Bool {

@@ -19,8 +19,22 @@ struct Fault {
     case delay
   }
 
-  /// Where a 429 says how long to wait. Whop documents the message only.
-  enum RetryForm: String, CaseIterable { case message, seconds, date }
+  /// Where a 429 says how long to wait. Whop documents the message only; Voidhash's clients know the header and
+  /// `retry_after_ms` in the body.
+  enum RetryForm: String, CaseIterable { case message, seconds, date, body }
+
+  /// Whose errors the request would get.
+  enum Service {
+    case whop, voidhash, voidhashEvents
+
+    init(path: some StringProtocol) {
+      if path.hasPrefix(VoidhashService.sdkPath) {
+        self = .voidhash
+      } else {
+        self = path.hasPrefix(VoidhashService.eventPath) ? .voidhashEvents : .whop
+      }
+    }
+  }
 
   static let keys = [
     "kind", "route", "method", "times", "status", "retry_after", "retry_form", "body", "content_type", "location",
@@ -77,11 +91,11 @@ struct Fault {
   }
 
   /// - Parameter answer: what the service said, if it was asked.
-  func spoil(_ answer: HTTPResponse?, now: Int64) -> SandboxAnswer {
+  func spoil(_ answer: HTTPResponse?, of service: Service, now: Int64) -> SandboxAnswer {
     let answer = answer ?? HTTPResponse(status: 200)
     switch kind {
-    case .rateLimited: return .response(rateLimit(now: now))
-    case .status: return .response(refusal(Refusal(status, "The sandbox was told to answer \(status).")))
+    case .rateLimited: return .response(rateLimit(service, now: now))
+    case .status: return .response(refusal(service, "The sandbox was told to answer \(status).", status))
     case .html:
       return .response(page("<!doctype html><title>Sign in</title><p>Please sign in to the network.", "text/html"))
     case .body: return .response(page(body, contentType))
@@ -103,11 +117,12 @@ struct Fault {
     }
   }
 
-  private func rateLimit(now: Int64) -> HTTPResponse {
+  private func rateLimit(_ service: Service, now: Int64) -> HTTPResponse {
     let seconds = "Try again in \(retryAfter) seconds."
-    var response = refusal(Refusal(429, retryForm == .message ? seconds : "Too many requests."))
+    let more: [(String, JSON)] = retryForm == .body ? [("retry_after_ms", JSON(retryAfter * 1_000))] : []
+    var response = refusal(service, retryForm == .message ? seconds : "Too many requests.", 429, more)
     switch retryForm {
-    case .message: break
+    case .message, .body: break
     case .seconds: response.headers.append(HTTPHeader("Retry-After", String(retryAfter)))
     case .date:
       response.headers.append(HTTPHeader("Retry-After", Timestamp.httpDate(now + retryAfter * 1_000)))
@@ -115,10 +130,18 @@ struct Fault {
     return response
   }
 
-  private func refusal(_ refusal: Refusal) -> HTTPResponse {
-    HTTPResponse(
-      status: refusal.status, headers: [HTTPHeader("Content-Type", "application/json")],
-      body: refusal.document.bytes())
+  private func refusal(
+    _ service: Service, _ message: String, _ status: Int, _ more: [(String, JSON)] = []
+  ) -> HTTPResponse {
+    let document =
+      switch service {
+      case .whop: Refusal(status, message).document
+      case .voidhash: VoidhashRefusal(status: status, message).document
+      case .voidhashEvents: VoidhashEventRefusal(status, message).document
+      }
+    return HTTPResponse(
+      status: status, headers: [HTTPHeader("Content-Type", "application/json")],
+      body: document.merging(more).bytes())
   }
 
   private func page(_ body: String, _ type: String) -> HTTPResponse {

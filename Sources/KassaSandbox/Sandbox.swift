@@ -13,7 +13,8 @@ public enum SandboxAnswer: Sendable {
   case delayed(HTTPResponse, milliseconds: Int64)
 }
 
-/// A local service that speaks Whop's wire format: its REST interface, its hosted checkout, and a control of its own.
+/// A local service that speaks Whop's wire format (its REST interface, its hosted checkout) and Voidhash's (its SDK
+/// plane), with a control of its own.
 ///
 /// It sells what a catalogue says (`docs/sandbox.md`), remembers in SQLite, and has its own clock, which only `perform`
 /// moves ahead of the time source. From the same seed come the same ids.
@@ -23,6 +24,7 @@ public final class Sandbox: @unchecked Sendable {
   private let state: SandboxState
   private let whop: WhopService
   private let checkout: CheckoutSite
+  private let voidhash: VoidhashService?
   private var faults: [Fault] = []
 
   /// - Parameters:
@@ -34,7 +36,9 @@ public final class Sandbox: @unchecked Sendable {
     do {
       let document = try catalogue ?? JSON.parse(Catalogue.defaultText)
       state = try SandboxState(path: path, time: time, random: random)
-      whop = WhopService(try Catalogue(document), state)
+      let catalogue = try Catalogue(document)
+      whop = WhopService(catalogue, state)
+      voidhash = catalogue.voidhash.map { [state] in VoidhashService($0, state) }
       checkout = CheckoutSite(whop)
     } catch let error as JSONShapeError {
       throw KassaError(.invalidConfiguration, "the sandbox's catalogue: \(error)")
@@ -54,8 +58,9 @@ public final class Sandbox: @unchecked Sendable {
 
   // MARK: Stores
 
-  /// Tells the service what a store sold, renewed or took back, as Apple's servers would know it. With the catalogue's
-  /// switch `store_receipts` the service takes receipts of such transactions only.
+  /// Tells the services what a store sold, renewed or took back, as Apple's servers would know it. Receipts of such
+  /// transactions are taken, and no others: by Voidhash, and with the catalogue's switch `store_receipts` by Whop. What
+  /// their receipts gave follows later versions and renewals.
   ///
   /// The same may be told any number of times; of several versions of a transaction the one signed last counts.
   public func register(storeTransaction: StoreTransaction) throws(KassaError) {
@@ -66,8 +71,9 @@ public final class Sandbox: @unchecked Sendable {
 
   // MARK: Requests
 
-  /// Answers `/api/v1/...`, `/checkout/...`, `/billing/...`, `GET /sandbox/state` and `POST /sandbox/control`. The URL may be absolute,
-  /// start with `embedded:`, or be a path.
+  /// Answers `/api/v1/...`, `/checkout/...`, `/billing/...`, `GET /sandbox/state` and `POST /sandbox/control`. With a
+  /// Voidhash project in the catalogue `/api/v1/sdk/...` and `/i/v1/...` are its own. The URL may be absolute, start with
+  /// `embedded:`, or be a path.
   public func answer(_ request: HTTPRequest) -> SandboxAnswer {
     let target = Self.target(of: request.url)
     let path = target.prefix { $0 != "?" }
@@ -75,7 +81,18 @@ public final class Sandbox: @unchecked Sendable {
     let fault = takeFault(meeting: request, path: path)
     guard let fault else { return .response(dated(serve(request, target: target))) }
     let response = fault.needsAnswer ? serve(request, target: target) : nil
-    return fault.spoil(response, now: now).mapResponse(dated)
+    let owner = voidhash(answering: path)
+    if let owner, response == nil {
+      // A count that cannot be written loses nothing that anybody was promised.
+      try? inTransaction { owner.count(request, path: String(path)) }
+    }
+    let service = owner == nil ? Fault.Service.whop : Fault.Service(path: path)
+    return fault.spoil(response, of: service, now: now).mapResponse(dated)
+  }
+
+  /// Voidhash, if the path is its own.
+  private func voidhash(answering path: Substring) -> VoidhashService? {
+    VoidhashService.owns(path) ? voidhash : nil
   }
 
   private func takeFault(meeting request: HTTPRequest, path: Substring) -> Fault? {
@@ -96,6 +113,14 @@ public final class Sandbox: @unchecked Sendable {
   private func serve(_ request: HTTPRequest, target: String) -> HTTPResponse {
     do throws(DatabaseError) {
       return try inTransaction {
+        let path = target.prefix { $0 != "?" }
+        if let voidhash = voidhash(answering: path) {
+          let answer = voidhash.answer(request, path: String(path))
+          guard let document = answer.document else {
+            return HTTPResponse(status: answer.status, headers: answer.headers)
+          }
+          return Self.json(document, status: answer.status, headers: answer.headers)
+        }
         if target.hasPrefix(WhopService.apiPath + "/") {
           let answer = whop.answer(request, target: String(target.dropFirst(WhopService.apiPath.count)))
           return Self.json(answer.document, status: answer.status, headers: answer.headers)
@@ -111,6 +136,7 @@ public final class Sandbox: @unchecked Sendable {
     do {
       try state.store.begin()
       whop.catchUp()
+      voidhash?.meetKnownPersons()
       let value = body()
       try state.store.commit()
       return value
@@ -175,11 +201,12 @@ public final class Sandbox: @unchecked Sendable {
   /// | `refund` | `payment_id`, `amount` (else all), `cancel_membership` | `payment_id`, `refunded` |
   /// | `revoke_key`, `restore_key` | `key` | `key` |
   /// | `register_store_transaction` | `transaction`: as docs/documents.md has it, with `signed_at` and `proof` | `transaction_id` |
+  /// | `development_event` | `kind` (`renew`, `expire`, `revoke`, `refund`, `grace`, `reset`), `transaction_id`, else the newest | `development_purchases` |
   /// | `fault` | `kind` and what it needs; `route`, `method`, `times`, `executes` | `faults`: how many wait |
   /// | `clear_faults` | | `faults` |
   /// | `state` | | everything it remembers |
   ///
-  /// The kinds of `fault` are `rate_limited` (`retry_after` in seconds, `retry_form`: `message`, `seconds`, `date`),
+  /// The kinds of `fault` are `rate_limited` (`retry_after` in seconds, `retry_form`: `message`, `seconds`, `date`, `body`),
   /// `status` (`status`), `html`, `body` (`body`, `content_type`), `empty`, `truncated`, `wrong_shape`,
   /// `broken_encoding`, `repeated_cursor`, `redirect` (`location`), `reset`, `slow` (`bytes_per_second`) and `delay`
   /// (`ms`). Each meets `times` requests (1) whose path starts with `route` and whose method is `method`; of several, the
@@ -190,7 +217,7 @@ public final class Sandbox: @unchecked Sendable {
       var outcome: Result<JSON, Refusal> = .success(.null)
       try inTransaction {
         do throws(Refusal) {
-          outcome = .success(try action.perform(on: whop, &faults))
+          outcome = .success(try action.perform(on: whop, voidhash, &faults))
         } catch {
           outcome = .failure(error)
         }

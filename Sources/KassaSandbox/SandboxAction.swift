@@ -11,13 +11,14 @@ enum SandboxAction {
   case refund(paymentID: String, amount: Decimal?, cancels: Bool)
   case setKey(String, isRevoked: Bool)
   case registerStoreTransaction(StoreTransactionRecord)
+  case developmentEvent(VoidhashDevelopmentEvent)
   case fault(Fault)
   case clearFaults
   case state
 
   private static let names = [
     "advance", "complete_checkout", "settle_payment", "fail_payment", "cancel_membership", "set_status", "refund",
-    "revoke_key", "restore_key", "register_store_transaction", "fault", "clear_faults", "state",
+    "revoke_key", "restore_key", "register_store_transaction", "development_event", "fault", "clear_faults", "state",
   ]
 
   init(_ fields: Fields) throws(JSONShapeError) {
@@ -53,6 +54,9 @@ enum SandboxAction {
     case "register_store_transaction":
       try allow(["transaction"])
       self = .registerStoreTransaction(try StoreTransactionRecord(registering: fields.object("transaction")))
+    case "development_event":
+      try allow(VoidhashDevelopmentEvent.keys)
+      self = .developmentEvent(try VoidhashDevelopmentEvent(fields))
     case "fault":
       try allow(Fault.keys)
       self = .fault(try Fault(fields))
@@ -71,7 +75,9 @@ enum SandboxAction {
   /// Ten years: further on, weekly memberships would make thousands of payments.
   private static let longestAdvance = 3_650 * Billing.day
 
-  func perform(on whop: WhopService, _ faults: inout [Fault]) throws(Refusal) -> JSON {
+  func perform(
+    on whop: WhopService, _ voidhash: VoidhashService?, _ faults: inout [Fault]
+  ) throws(Refusal) -> JSON {
     switch self {
     case .advance(let milliseconds):
       whop.state.advanceClock(milliseconds: milliseconds)
@@ -96,7 +102,8 @@ enum SandboxAction {
       if cancels, let id = payment.membershipID { _ = try whop.change(id) { Billing.end(&$0, at: whop.now) } }
       return ["payment_id": JSON(id), "refunded": JSON(refunded.refunded.text)]
     case .setKey(let key, let isRevoked):
-      guard whop.catalogue.keys.contains(where: { $0.secret == key }) else { throw .notFound("key") }
+      let keys = whop.catalogue.keys.map(\.secret) + (voidhash?.catalogue.publishableKeys ?? [])
+      guard keys.contains(key) else { throw .notFound("key") }
       if isRevoked {
         whop.state.store.revokedKeys.put(RevokedKeyRecord(id: key))
       } else {
@@ -106,13 +113,18 @@ enum SandboxAction {
     case .registerStoreTransaction(let transaction):
       whop.register(transaction)
       return ["transaction_id": JSON(transaction.transactionID)]
+    case .developmentEvent(let event):
+      guard let voidhash else { throw .notFound("Voidhash project in the catalogue") }
+      return try event.perform(on: voidhash)
     case .fault(let fault):
       faults.append(fault)
       return ["faults": JSON(faults.count)]
     case .clearFaults:
       faults = []
       return ["faults": 0]
-    case .state: return whop.stateDocument.merging([("faults", JSON(faults.count))])
+    case .state:
+      let more: [(String, JSON)] = voidhash.map { [("voidhash", $0.stateDocument)] } ?? []
+      return whop.stateDocument.merging(more + [("faults", JSON(faults.count))])
     }
   }
 }

@@ -31,6 +31,8 @@ final class SandboxState {
     }
   }
 
+  func makeUUID() -> String { random.uuid() }
+
   func randomText(length: Int) -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
     return String(random.bytes(length).map { alphabet[Int($0) % alphabet.count] })

@@ -40,7 +40,7 @@ struct Table<Element: Record> {
 }
 
 extension Table {
-  fileprivate mutating func load(from database: Database) throws(DatabaseError) {
+  mutating func load(from database: Database) throws(DatabaseError) {
     self = Table()
     let documents = try database.run(
       "SELECT document FROM records WHERE kind = ? ORDER BY rowid", [.text(Element.kind)]
@@ -55,7 +55,7 @@ extension Table {
     unsaved = []
   }
 
-  fileprivate mutating func save(to database: Database) throws(DatabaseError) {
+  mutating func save(to database: Database) throws(DatabaseError) {
     for id in unsaved {
       if let element = self[id] {
         try database.run(
@@ -87,6 +87,7 @@ struct Store {
   var revokedKeys = Table<RevokedKeyRecord>()
   var storeTransactions = Table<StoreTransactionRecord>()
   var replays = Table<ReplayRecord>()
+  var voidhash = VoidhashTables()
 
   init(path: String) throws(DatabaseError) {
     database = try Database(path: path)
@@ -117,6 +118,7 @@ struct Store {
     try revokedKeys.save(to: database)
     try storeTransactions.save(to: database)
     try replays.save(to: database)
+    try voidhash.save(to: database)
     try database.run("COMMIT")
   }
 
@@ -141,6 +143,7 @@ struct Store {
     try revokedKeys.load(from: database)
     try storeTransactions.load(from: database)
     try replays.load(from: database)
+    try voidhash.load(from: database)
     version = current
   }
 }

@@ -15,7 +15,7 @@ struct Options {
   static let usage = """
     usage: kassa-sandbox [--port N] [--catalogue FILE] [--state FILE] [--seed N] [--quiet]
 
-    A local service that speaks Whop's wire format, with a checkout page: for programs under test.
+    A local service that speaks Whop's wire format, with a checkout page, and Voidhash's: for programs under test.
 
       --port N          listen on 127.0.0.1:N; without it, on a free port
       --catalogue FILE  what it sells, as JSON (docs/sandbox.md); without it, a built-in catalogue

@@ -225,7 +225,7 @@ final class Network: Sendable {
         ? SimulatedPresenter(sandbox, card: configuration.card)
         : surroundings.hostPresenter(returnURL: configuration.returnURL)
       return Setup(
-        scope: scope.with { $0 }, backend: backend, presenter: presenter, webMethod: "whop", store: store,
+        scope: scope.with { $0 }, backend: .memberships(backend), presenter: presenter, webMethod: "whop", store: store,
         planMappings: whop.planMappings, storeEnvironments: environments.with { $0 },
         productIDs: whop.productIDs.map(Set.init),
         isSandbox: true,

@@ -263,7 +263,7 @@ import Testing
       $0.unfinished = [delivery]
     }
     let error = try shop.rig.error(of: shop.client.purchase(Rig.monthly, [:]))
-    #expect(error["code"]?.string == "transaction_unverified")
+    #expect(error["code"]?.string == "storekit_transaction_unverified")
     #expect(error["reason"]?.string == "untrusted_root")
     shop.store.tell(.updated(delivery), on: shop.rig)
     shop.rig.settle()

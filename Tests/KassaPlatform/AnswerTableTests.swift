@@ -8,7 +8,7 @@ import Testing
   private var answers: Answers { table.answers }
 
   private func grant(_ product: String, _ end: AnswerTable.End = .never) -> AnswerTable.Grant {
-    AnswerTable.Grant(product: product, end: end)
+    AnswerTable.Grant(product, end: end)
   }
 
   @Test func saysNoBeforeTheFirstPublication() {
@@ -195,7 +195,7 @@ import Testing
     table.publish([grant("prod_0")], subscription: nil)
     let writer = TestThread { [table] in
       for turn in 1...20_000 {
-        table.publish([AnswerTable.Grant(product: "prod_\(turn)", end: .never)], subscription: nil)
+        table.publish([AnswerTable.Grant("prod_\(turn)", end: .never)], subscription: nil)
         revoked.value = turn
       }
     }

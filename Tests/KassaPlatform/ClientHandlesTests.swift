@@ -15,7 +15,7 @@ private final class Client: Sendable {
     self.name = name
     Client.alive.wrappingAdd(1, ordering: .relaxed)
     if let product {
-      table.publish([AnswerTable.Grant(product: product, end: .never)], subscription: .never)
+      table.publish([AnswerTable.Grant(product, end: .never)], subscription: .never)
     }
   }
 

@@ -207,11 +207,11 @@ public final class VoidhashBackend: PersonBackend {
   /// Voidhash, account token: UUIDv5 of the id's bytes, as they are.
   public func accountToken(of id: DistinctID) -> String { accountTokens.uuid(of: id.text) }
 
-  public func anonymousID(_ uuid: String) -> DistinctID {
+  public static func anonymousID(_ uuid: String) -> DistinctID {
     DistinctID(VoidhashConstants.anonymousPrefix + uuid.lowercased())
   }
 
-  public func isAnonymous(_ id: DistinctID) -> Bool {
+  private func isAnonymous(_ id: DistinctID) -> Bool {
     id.text.utf8.starts(with: VoidhashConstants.anonymousPrefix.utf8)
   }
 

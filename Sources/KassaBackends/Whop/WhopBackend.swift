@@ -3,7 +3,7 @@ import KassaJSON
 
 /// Whop's public REST as a back end. Who bought travels in the metadata of the checkout, which the service copies to
 /// payment and membership (Kassa's convention; `WhopConstants.Metadata`).
-public final class WhopBackend: Backend {
+public final class WhopBackend: MembershipBackend {
   private let configuration: WhopConfiguration
   private let api: WhopAPI
   private let random: any RandomSource

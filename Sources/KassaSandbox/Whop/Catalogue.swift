@@ -21,14 +21,21 @@ struct Catalogue {
   var keys: [Key]
   var users: [BuyerRecord]
   var switches: Switches
+  /// Voidhash's half of the sandbox; nil: there is none.
+  var voidhash: VoidhashCatalogue?
 
   /// 2026-01-01T00:00:00Z: when what has no `created_at` was created.
   static let beginning: Int64 = 1_767_225_600_000
 
   init(_ document: JSON) throws(JSONShapeError) {
     let fields = try Fields(document)
-    try fields.allowOnly(["account", "products", "plans", "api_keys", "users", "switches"])
-    account = try Account(fields.object("account"))
+    try fields.allowOnly(["account", "products", "plans", "api_keys", "users", "switches", "voidhash"])
+    voidhash = try fields.optionalObject("voidhash").map { (fields) throws(JSONShapeError) in
+      try VoidhashCatalogue(fields)
+    }
+    // Who sells by Voidhash alone has no account.
+    let hasAccount = voidhash == nil || fields.has("account")
+    account = hasAccount ? try Account(fields.object("account")) : .nobody
     keys = []
     for key in try fields.objects("api_keys") { keys.append(try Key(key)) }
     switches = try Switches(fields.optionalObject("switches"))
@@ -68,6 +75,8 @@ struct Catalogue {
 }
 
 extension Catalogue.Account {
+  fileprivate static let nobody = Catalogue.Account(id: "biz_none", title: "", route: "none")
+
   fileprivate init(_ fields: Fields) throws(JSONShapeError) {
     try fields.allowOnly(["id", "title", "route"])
     id = try fields.string("id")

@@ -38,7 +38,33 @@ extension Catalogue {
       "users": [
         {"id": "user_owner", "member_id": "mber_owner", "email": "owner@example.com", "username": "owner",
          "name": "Owner", "is_team_member": true}
-      ]
+      ],
+      "voidhash": {
+        "publishable_keys": ["vh_pk_sandbox"],
+        "bundle_ids": {"com.example.app": ["app_store", "google_play"]},
+        "perks": {"premium": {"name": "Premium"}},
+        "locations": {"onboarding": {"name": "Onboarding"}},
+        "products": {
+          "pro_monthly": {
+            "id": "prod_vh_monthly", "type": "subscription", "duration": "monthly", "name": "Pro, monthly",
+            "perks": ["premium"],
+            "providers": {
+              "appleAppStore": {"productId": "com.example.app.pro.monthly",
+                                "offers": [{"id": "welcome_back", "storeOfferId": "com.example.app.back"}]},
+              "googlePlay": {"productId": "pro", "basePlanId": "monthly"}}},
+          "pro_annual": {
+            "id": "prod_vh_annual", "type": "subscription", "duration": "annual", "name": "Pro, annual",
+            "perks": ["premium"], "providers": {"appleAppStore": {"productId": "com.example.app.pro.annual"}}},
+          "pro_lifetime": {
+            "id": "prod_vh_lifetime", "type": "one-time", "name": "Pro, for ever", "perks": ["premium"],
+            "providers": {"appleAppStore": {"productId": "com.example.app.pro.lifetime"}}},
+          "coins_100": {
+            "id": "prod_vh_coins", "type": "one-time-consumable", "name": "100 coins",
+            "providers": {"appleAppStore": {"productId": "com.example.app.coins.100"},
+                          "googlePlay": {"productId": "coins_100"}}}
+        },
+        "switches": {"sign_offers": true}
+      }
     }
     """
 }

@@ -126,6 +126,10 @@ public final class HostStore: Store {
     }
   }
 
+  public func read(signedTransaction text: String) -> StoreDelivery? {
+    configuration.platform == .known(.apple) ? transactions.delivery(of: text) : nil
+  }
+
   // MARK: - Listening
 
   public func listen(_ listener: @escaping (StoreEvent) -> Void) { self.listener = listener }

@@ -42,11 +42,12 @@ struct HostTransactionReader {
   private func apple(_ fields: Fields) throws(JSONShapeError) -> HostTransaction {
     try fields.allowOnly(["store", "jws"])
     let text = try fields.name("jws", atMost: HostLimits.signedBytes, isSecret: true)
-    do throws(Refusal) {
-      return HostTransaction(delivery: .verified(try verify(text)))
-    } catch {
-      return HostTransaction(
-        delivery: .unverified(id: nil, productID: nil, reason: error.reason, message: error.message))
+    return HostTransaction(delivery: delivery(of: text))
+  }
+
+  func delivery(of text: String) -> StoreDelivery {
+    do throws(Refusal) { return .verified(try verify(text)) } catch {
+      return .unverified(id: nil, productID: nil, reason: error.reason, message: error.message)
     }
   }
 

@@ -268,6 +268,12 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   // MARK: Deliveries
 
   /// A transaction as the client gets it: read from what was signed, and verified.
+  public func read(signedTransaction text: String) -> StoreDelivery? {
+    do throws(Refusal) { return .verified(try signer.transaction(text)) } catch {
+      return .unverified(id: nil, productID: nil, reason: error.reason, message: error.message)
+    }
+  }
+
   func delivery(of id: String) -> StoreDelivery {
     if let known = deliveries[id] { return known }
     let productID = ledger.transactions[id]?.productID

@@ -191,7 +191,7 @@ def test_a_forged_purchase_is_neither_granted_nor_finished(client: kassa.Client,
     events = client.events()
     with pytest.raises(kassa.StoreError, match="signature") as caught:
         client.purchase(PLAN, "store")
-    assert (caught.value.code, caught.value.reason) == ("transaction_unverified", "wrong_signature")
+    assert (caught.value.code, caught.value.reason) == ("storekit_transaction_unverified", "wrong_signature")
     assert not client.has_access(PRODUCT)
     assert [bought["done"] for bought in host.shop.purchases.values()] == [False]
     diagnostics = [event.code for event in iter(lambda: events.take(0.2), None) if isinstance(event, kassa.Diagnostic)]

@@ -13,10 +13,13 @@ struct StoreTransactionRecord: Record, Equatable {
   var type: StoreProduct.Kind
   var purchasedAt: Int64
   var expiresAt: Int64?
+  /// Until when the store lets a subscription stand after that.
+  var graceEndsAt: Int64?
   var revokedAt: Int64?
   /// A higher level of the same group took its place.
   var isUpgraded: Bool
   var isFreeTrial: Bool
+  var environment: StoreTransaction.Environment
   var signedAt: Int64?
   /// What proves it. Each signing of a transaction is one, and the former ones stay good.
   var proofs: [String]
@@ -35,9 +38,11 @@ struct StoreTransactionRecord: Record, Equatable {
     type = transaction.kind
     purchasedAt = transaction.purchasedAt
     expiresAt = transaction.expiresAt
+    graceEndsAt = transaction.graceEndsAt
     revokedAt = transaction.revocation?.at
     isUpgraded = transaction.isUpgraded
     isFreeTrial = transaction.offer?.paymentMode == .freeTrial
+    environment = transaction.environment
     signedAt = transaction.signedAt
     proofs = [transaction.proof]
   }
@@ -54,7 +59,7 @@ extension StoreTransactionRecord {
   /// What the action `register_store_transaction` may say: a store transaction as docs/documents.md has it, and its proof.
   static let actionKeys = [
     "id", "original_id", "store", "store_product_id", "type", "group_id", "purchased_at", "originally_purchased_at",
-    "expires_at", "quantity", "ownership", "environment", "is_renewal", "is_upgraded", "revoked_at",
+    "expires_at", "grace_ends_at", "quantity", "ownership", "environment", "is_renewal", "is_upgraded", "revoked_at",
     "revocation_reason", "revocation_percentage", "offer", "storefront", "signed_at", "proof",
   ]
 
@@ -76,10 +81,12 @@ extension StoreTransactionRecord {
     type = try fields.required(word.flatMap { StoreProduct.Kind(rawValue: $0) }, "type")
     purchasedAt = try fields.integer("purchased_at")
     expiresAt = try fields.optionalInteger("expires_at")
+    graceEndsAt = try fields.optionalInteger("grace_ends_at")
     revokedAt = try fields.optionalInteger("revoked_at")
     isUpgraded = try fields.optionalBool("is_upgraded") ?? false
     let mode = try fields.optionalObject("offer")?.optionalString("payment_mode")
     isFreeTrial = mode == StoreOffer.PaymentMode.freeTrial.rawValue
+    environment = try fields.oneOf("environment") ?? .sandbox
     signedAt = try fields.optionalInteger("signed_at")
     self.proofs = proofs
   }
@@ -92,8 +99,10 @@ extension StoreTransactionRecord {
     return [
       "id": JSON(transactionID), "original_id": JSON(originalID), "store": JSON(store.rawValue),
       "store_product_id": JSON(productID), "type": JSON(type.rawValue), "purchased_at": JSON(purchasedAt),
-      "expires_at": JSON(expiresAt), "revoked_at": JSON(revokedAt), "is_upgraded": JSON(isUpgraded),
-      "offer": mode.map { ["payment_mode": JSON($0.rawValue)] } ?? .null, "signed_at": JSON(signedAt),
+      "expires_at": JSON(expiresAt), "grace_ends_at": JSON(graceEndsAt), "revoked_at": JSON(revokedAt),
+      "is_upgraded": JSON(isUpgraded),
+      "offer": mode.map { ["payment_mode": JSON($0.rawValue)] } ?? .null, "environment": JSON(environment.rawValue),
+      "signed_at": JSON(signedAt),
     ]
   }
 }

@@ -11,13 +11,13 @@ extension Engine {
     guard let store = active.setup.store else {
       throw KassaError(
         .unsupported,
-        "a purchase in the store needs one: configure \"store\", or use \"method\":\"\(active.setup.webMethod)\"")
+        "a purchase in the store needs one: configure \"store\", or use \"method\":\"\(active.setup.webMethod ?? "")\"")
     }
     guard let mapping = active.setup.planMappings.first(where: { $0.planID == planID }) else {
       throw KassaError(
         .planNotMapped,
         "plan_mappings names no store product for \"\(planID.quoted)\", so the store cannot sell it; add it, or use "
-          + "\"method\":\"\(active.setup.webMethod)\" where that is allowed")
+          + "\"method\":\"\(active.setup.webMethod ?? "")\" where that is allowed")
     }
     guard let product = try await store.products([mapping.storeProductID]).first else {
       throw KassaError(
@@ -30,9 +30,12 @@ extension Engine {
     // Where nothing can be written, nothing is charged.
     try writeDurably("the purchase") { storage throws(DatabaseError) in try storage.save(time: state.now) }
     let order = StoreOrder(
-      productID: product.id, quantity: options.quantity, offer: options.offer, appAccountToken: random.uuid(),
+      productID: product.id, quantity: options.quantity, offer: options.offer.order, appAccountToken: random.uuid(),
       simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
-    let (ending, receipt) = await buy(order, store, active, tellingAs: origin)
+    let ending = await openSheet(order, store)
+    var receipt: Receipt?
+    if case .success(.purchased(let delivery)) = ending { receipt = deliver(delivery, from: origin, active) }
+    closeSheet(active)
     let outcome: StoreOutcome
     do throws(KassaError) { outcome = try ending.get() } catch {
       // It may have been charged all the same.
@@ -50,20 +53,17 @@ extension Engine {
     }
   }
 
-  /// Shows the sheet. Meanwhile no update is told of: one may be about this very purchase.
-  private func buy(
-    _ order: StoreOrder, _ store: any Store, _ active: Active, tellingAs origin: Origin
-  ) async -> (ending: Result<StoreOutcome, KassaError>, receipt: Receipt?) {
+  /// Shows the sheet. From now until `closeSheet` no update is told of: one may be about this very purchase.
+  func openSheet(_ order: StoreOrder, _ store: any Store) async -> Result<StoreOutcome, KassaError> {
     isInStore = true
-    purchaser = state.identity
-    let ending: Result<StoreOutcome, KassaError>
-    do throws(KassaError) { ending = .success(try await store.purchase(order)) } catch { ending = .failure(error) }
-    isInStore = false
-    var receipt: Receipt?
-    if case .success(.purchased(let delivery)) = ending { receipt = deliver(delivery, from: origin, active) }
-    purchaser = nil
+    (purchaser, purchaserID) = (state.identity, distinctID)
+    defer { isInStore = false }
+    do throws(KassaError) { return .success(try await store.purchase(order)) } catch { return .failure(error) }
+  }
+
+  func closeSheet(_ active: Active) {
+    (purchaser, purchaserID) = (nil, nil)
     deliverWaiting(active)
-    return (ending, receipt)
   }
 
   private func result(
@@ -99,7 +99,11 @@ extension Engine {
       let deliveries = try await store.entitlements()
       var documents: [JSON] = []
       for delivery in deliveries {
-        if let receipt = deliver(delivery, from: .store, active) { documents.append(document(of: receipt)) }
+        if let receipt = deliver(delivery, from: .store, active) {
+          documents.append(document(of: receipt))
+        } else if active.hasPeople, let transaction = delivery.verifiedTransaction {
+          documents.append(document(of: transaction))
+        }
       }
       return ["transactions": .array(documents)]
     case .manageSubscriptions:
@@ -107,7 +111,7 @@ extension Engine {
       // The user may have changed anything there.
       await scanStore(always: true)
       try? await readStoreEntitlements(active)
-      try? await refreshMemberships(.refresh)
+      if active.hasPeople { try? await refreshPerson(.refresh) } else { try? await refreshMemberships(.refresh) }
       return answer
     default: return try await store.call(method, params)
     }
@@ -122,7 +126,8 @@ extension Engine {
         .notFound,
         id.map { "no active membership \"\($0.quoted)\" has a manage_url" } ?? "no active membership has a manage_url")
     }
-    try await active.setup.presenter.open(url)
+    guard let presenter = active.setup.presenter else { throw KassaError(.unsupported, "nothing here opens a page") }
+    try await presenter.open(url)
     try? await refreshMemberships(.refresh)
     return ["url": JSON(url)]
   }

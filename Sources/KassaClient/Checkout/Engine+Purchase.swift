@@ -5,20 +5,31 @@ import KassaPlatform
 /// Buying on the web: a checkout that carries the number of this attempt, shown by a presenter, and decided by the
 /// service alone: by the membership that carries the same number.
 extension Engine {
-  func purchase(planID: String, options: JSON) async throws(KassaError) -> JSON {
+  /// - Parameter name: of a plan, or of a product of people.
+  func purchase(_ name: String, options: JSON) async throws(KassaError) -> JSON {
     let active = try configured()
-    do throws(JSONShapeError) { try checkIdentifier(planID, at: "plan_id", prefix: "plan_") } catch {
-      throw KassaError(.invalidArgument, error.description)
-    }
     let options = try PurchaseOptions(options, webMethod: active.setup.webMethod)
     guard active.configuration.isEnabled else {
-      return result("disabled", planID, method: options.method == .store ? "store" : nil)
+      return .object([
+        ("outcome", "disabled"), (active.hasPeople ? "product_slug" : "plan_id", JSON(name)),
+        ("method", options.method == .store ? "store" : JSON(active.setup.webMethod ?? "store")),
+        ("receipt_id", .null), ("membership", .null),
+      ])
     }
+    guard !active.configuration.isObserver else { throw .readOnly("purchase") }
     guard !isPurchasing else {
       throw KassaError(.purchaseInProgress, "another purchase has not ended: wait for it, or cancel it")
     }
     isPurchasing = true
     defer { endPurchase() }
+    if active.hasPeople { return try await purchaseProduct(name, options, active) }
+    return try await purchase(planID: name, options, active)
+  }
+
+  private func purchase(planID: String, _ options: PurchaseOptions, _ active: Active) async throws(KassaError) -> JSON {
+    do throws(JSONShapeError) { try checkIdentifier(planID, at: "plan_id", prefix: "plan_") } catch {
+      throw KassaError(.invalidArgument, error.description)
+    }
     switch try await method(options, active) {
     case .store: return try await purchaseInStore(planID, options, active)
     case .web: return try await purchaseOnTheWeb(planID, nil, active)
@@ -40,7 +51,7 @@ extension Engine {
   private func applePay(
     _ planID: String, _ options: PurchaseOptions, _ active: Active
   ) throws(KassaError) -> ApplePay {
-    guard active.setup.presenter.offersApplePay else {
+    guard active.setup.presenter?.offersApplePay ?? false else {
       throw KassaError(.unsupported, "Apple Pay needs a host that shows it: \"checkout\":{\"presenter\":\"host\"}")
     }
     guard let price = state.loadedPlans.first(where: { $0.id == planID })?.priceDue else {
@@ -77,8 +88,9 @@ extension Engine {
     var checkout: Checkout
     let prepared: any PreparedCheckout
     do throws(KassaError) {
-      prepared = try await active.setup.presenter.prepare()
-      checkout = try await active.setup.backend.checkout(attempt, returnURL: prepared.returnURL)
+      guard let presenter = active.setup.presenter else { throw KassaError(.unsupported, "there is no checkout") }
+      prepared = try await presenter.prepare()
+      checkout = try await active.memberships().checkout(attempt, returnURL: prepared.returnURL)
     } catch {
       // Nobody has seen a checkout, so nothing can have been paid.
       forget(attempt)
@@ -138,7 +150,7 @@ extension Engine {
       do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch { return nil }
       waited += pause
       guard let active, active.number == number else { return nil }
-      if let progress = try? await active.setup.backend.progress(of: attempt), progress.membership != nil {
+      if let progress = try? await active.memberships().progress(of: attempt), progress.membership != nil {
         return progress
       }
       if Task.isCancelled { return nil }
@@ -152,7 +164,7 @@ extension Engine {
     switch ending {
     case .success(.returned(let url)):
       let reading =
-        url.map(active.setup.backend.reading(ofReturnURL:))
+        try url.map(active.memberships().reading(ofReturnURL:))
         ?? CheckoutReturn(outcome: .unknown, receiptID: nil)
       switch reading.outcome {
       case .success, .unknown: return try await membership(of: attempt, reading, active)
@@ -174,7 +186,7 @@ extension Engine {
   private func conclude(
     _ attempt: PurchaseAttempt, _ active: Active, otherwise: Result<String, KassaError>
   ) async throws(KassaError) -> JSON {
-    if let progress = try? await active.setup.backend.progress(of: attempt) {
+    if let progress = try? await active.memberships().progress(of: attempt) {
       if let known = try outcome(of: attempt, progress, receiptID: nil, active) { return known }
     }
     watchForLateSuccess(attempt)
@@ -189,7 +201,7 @@ extension Engine {
     var pauses = Constants.membershipPollSeconds[...]
     var last: PurchaseProgress?
     while true {
-      if let progress = try? await active.setup.backend.progress(of: attempt) {
+      if let progress = try? await active.memberships().progress(of: attempt) {
         last = progress
         if let known = try outcome(of: attempt, progress, receiptID: reading.receiptID, active) { return known }
       }
@@ -291,7 +303,7 @@ extension Engine {
   }
 
   private func check(_ attempt: PurchaseAttempt, _ active: Active) async {
-    guard let progress = try? await active.setup.backend.progress(of: attempt), isCurrent(active) else { return }
+    guard let progress = try? await active.memberships().progress(of: attempt), isCurrent(active) else { return }
     if let membership = progress.membership {
       learn([membership], listed: nil, cause: .purchase)
     } else if progress.payment != .pending,

@@ -38,8 +38,8 @@ extension Engine {
       earlyNotifications.append(event)
       return true
     }
-    if event["type"]?.string == "foreground" {
-      Task(executorPreference: loop) { await self.scanStore() }
+    if let word = event["type"]?.string, let trigger = ScanTrigger(rawValue: word) {
+      conditionsImproved(trigger)
       return true
     }
     guard let store = active.setup.store else {
@@ -51,6 +51,32 @@ extension Engine {
       return false
     }
     return true
+  }
+
+  /// What may have changed while nobody looked.
+  enum ScanTrigger: String {
+    case foreground
+    /// The network is back.
+    case online
+  }
+
+  /// At most once a minute for each reason: what was paused is tried again, and the store is looked at.
+  private func conditionsImproved(_ trigger: ScanTrigger) {
+    let boot = time.bootNanoseconds
+    if let last = triggeredAt[trigger], boot &- last < Constants.scanMilliseconds * 1_000_000 { return }
+    triggeredAt[trigger] = boot
+    Task(executorPreference: loop) { await self.followUp() }
+  }
+
+  private func followUp() async {
+    guard let active else { return }
+    if case .people(let backend) = active.setup.backend {
+      // While the key is refused, one look at the person tells whether it still is.
+      let mayProbe = backend.conditionsImproved()
+      if mayProbe || backend.pause == nil { try? await refreshPerson(.refresh) }
+    }
+    wakeOutbox()
+    await scanStore(always: true)
   }
 
   // MARK: Looking
@@ -181,25 +207,40 @@ extension Engine {
   /// `"automatic"`: the client buys it, when nothing else is being bought; else the host is told.
   private func follow(_ order: StoreOrder) async {
     guard let active, active.configuration.isEnabled else { return }
-    guard let planID = active.setup.planMappings.first(where: { $0.storeProductID == order.productID })?.planID else {
+    guard let name = name(ofStoreProduct: order.productID, active) else {
       return report(
-        "intent_not_mapped", "the user started to buy a product in the store that no plan is mapped to",
+        "intent_not_mapped", "the user started to buy a product in the store that nothing here is mapped to",
         ["store_product_id": JSON(order.productID)])
     }
-    guard !active.configuration.purchaseIntentsAreManual else {
-      return queue.put(
-        .other(["type": "purchase_intent", "plan_id": JSON(planID), "options": order.optionsDocument]))
+    guard !active.configuration.purchaseIntentsAreManual, !active.configuration.isObserver else {
+      return queue.put(.other(["type": "purchase_intent", name.key: JSON(name.id), "options": order.optionsDocument]))
     }
     if isPurchasing { return waitingIntents.append(order) }
     isPurchasing = true
     defer { endPurchase() }
     do throws(KassaError) {
       let options = try PurchaseOptions(order.optionsDocument, webMethod: active.setup.webMethod)
-      _ = try await purchaseInStore(planID, options, active, tellingAs: .store)
+      switch active.setup.backend {
+      case .memberships: _ = try await purchaseInStore(name.id, options, active, tellingAs: .store)
+      case .people: _ = try await purchaseProduct(name.id, options, active, tellingAs: .store)
+      }
     } catch {
       report(
         "intent_failed", "what the user started to buy in the store failed: \(error.message)",
         ["store_product_id": JSON(order.productID), "code": JSON(error.code.rawValue)])
+    }
+  }
+
+  /// What a purchase calls what the store calls so, and the word for that in documents.
+  private func name(ofStoreProduct id: String, _ active: Active) -> (key: String, id: String)? {
+    switch active.setup.backend {
+    case .memberships:
+      return active.setup.planMappings.first { $0.storeProductID == id }.map { ("plan_id", $0.planID) }
+    case .people:
+      let platform = active.setup.storePlatform
+      return state.knowledge.catalogue?.products.first { $0.storeProductIDs[platform] == id }.map {
+        ("product_slug", $0.slug)
+      }
     }
   }
 

@@ -1,8 +1,8 @@
-/// What a back end must be able to do: the service that knows plans and memberships.
+/// What a back end must be able to do that knows plans and memberships.
 ///
 /// A back end belongs to one client and is used on that client's loop only. Its calls may wait for the network, and
 /// end early when the task is cancelled. They throw `KassaError`: `offline`, `unauthorized` and so on.
-public protocol Backend: AnyObject {
+public protocol MembershipBackend: AnyObject {
   /// Everything that is on sale to this client, in the service's order.
   func plans() async throws(KassaError) -> [Plan]
 

@@ -17,16 +17,26 @@ extension Engine {
   func deliver(_ delivery: StoreDelivery, from origin: Origin, _ active: Active) -> Receipt? {
     readRest()
     switch delivery {
-    case .verified(let transaction): return take(transaction, from: origin, active)
-    case .unverified(let id, let productID, let reason, let message):
-      // Neither kept nor finished: whoever made it up gets nothing, and a true one is delivered again.
-      if reportedUnverified.insert(id ?? message).inserted {
-        report(
-          "storekit_transaction_unverified", "the store's transaction cannot be verified: \(message)",
-          ["transaction_id": JSON(id), "store_product_id": JSON(productID), "reason": JSON(reason)])
+    case .verified(let transaction):
+      switch active.setup.backend {
+      case .memberships: return take(transaction, from: origin, active)
+      case .people(let backend):
+        // What comes from the store of another configuration comes again when that one is back.
+        if isCurrent(active) { capture(transaction, from: origin, active, backend) }
+        return nil
       }
+    case .unverified(let id, let productID, let reason, let message):
+      reportUnverified(id, productID, reason, message)
       return nil
     }
+  }
+
+  /// Neither kept nor finished: whoever made it up gets nothing, and a true one is delivered again.
+  func reportUnverified(_ id: String?, _ productID: String?, _ reason: String, _ message: String) {
+    guard reportedUnverified.insert(id ?? message).inserted else { return }
+    report(
+      "storekit_transaction_unverified", "the store's transaction cannot be verified: \(message)",
+      ["transaction_id": JSON(id), "store_product_id": JSON(productID), "reason": JSON(reason)])
   }
 
   private func take(_ transaction: StoreTransaction, from origin: Origin, _ active: Active) -> Receipt {
@@ -53,7 +63,7 @@ extension Engine {
     }
     // Nobody waits for the store to hear of it.
     Task(executorPreference: loop) { await self.finish(receipt) }
-    scheduleSubmission()
+    wakeOutbox()
     return receipt
   }
 
@@ -134,45 +144,29 @@ extension Engine {
 
   // MARK: Giving receipts to the service
 
-  func scheduleSubmission() {
-    guard submission == nil else { return }
-    submission = Task(executorPreference: loop) { await self.submitAll() }
-  }
-
-  /// One at a time, oldest first, for whatever configuration is in force.
-  private func submitAll() async {
-    defer { submission = nil }
-    while let number = active?.number {
-      await submitCurrent()
-      if number == active?.number { return }
+  /// Gives one to a service that lists memberships, if it takes receipts.
+  func submit(
+    _ row: ClientStorage.ReceiptRow, to backend: any MembershipBackend, _ active: Active
+  ) async throws(KassaError) -> ReceiptVerdict {
+    readRest()
+    let key = "\(row.id.platform.rawValue) \(row.id.text)"
+    guard let receipt = state.knowledge.receipts[key] else {
+      return .refused(message: "what proves it is not kept any more", status: nil)
     }
-  }
-
-  /// What the service refuses holds up no other.
-  private func submitCurrent() async {
-    guard let active else { return }
-    var refused: Set<String> = []
-    while isCurrent(active), let receipt = nextToSubmit(refused) {
-      do throws(KassaError) {
-        let word = try await active.setup.backend.submit(receipt, of: state.identity.deviceID)
-        guard isCurrent(active) else { return }
-        if case .accepted(let membership?) = word { learn([membership], listed: nil, cause: .store) }
-        note(Receipt.Progress(isAccepted: true), of: receipt, active)
-      } catch {
-        if error.isTransient || error.code == .cancelled { return scheduleRetry() }
-        refused.insert(receipt.transaction.key)
-        reportOnce(
-          "transaction_rejected:\(receipt.transaction.key)",
-          "the service does not take the transaction; it is offered again at the next start: \(error.message)",
-          ["transaction_id": JSON(receipt.transaction.id), "code": JSON(error.code.rawValue)])
+    do throws(KassaError) {
+      let word = try await backend.submit(receipt, of: state.identity.deviceID)
+      guard isCurrent(active) else { throw replaced }
+      if case .accepted(let membership?) = word { learn([membership], listed: nil, cause: .store) }
+      note(Receipt.Progress(isAccepted: true), of: receipt, active)
+      // It was refunded, or mapped to another plan, while it was on its way: the service has to hear of that, too.
+      guard state.knowledge.receipts[key]?.progress.isAccepted == true else {
+        throw KassaError(.cancelled, "the receipt has changed")
       }
+      return .accepted
+    } catch {
+      if error.isTransient || error.code == .cancelled { throw error }
+      return .refused(message: error.message, status: error.status)
     }
-  }
-
-  private func nextToSubmit(_ refused: Set<String>) -> Receipt? {
-    state.knowledge.receipts.values
-      .filter { !$0.progress.isAccepted && !refused.contains($0.transaction.key) }
-      .min { ($0.capturedAt, $0.transaction.id) < ($1.capturedAt, $1.transaction.id) }
   }
 
   /// How hosts see a receipt's transaction.

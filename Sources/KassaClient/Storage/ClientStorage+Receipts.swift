@@ -3,10 +3,14 @@ import KassaPlatform
 
 /// Store transactions: the outbox of what was charged, and what it grants.
 extension ClientStorage {
-  /// Saves receipts, and what all rows come to now, in one step.
+  /// Saves receipts, what the service has to hear of them, and what all rows come to now, in one step.
   func save(receipts: [Receipt], answers: KeptAnswers?, scope: String) throws(DatabaseError) {
     try database.transaction { () throws(DatabaseError) in
-      for receipt in receipts { try insert(receipt, scope) }
+      for receipt in receipts {
+        try insert(receipt, scope)
+        // What the service has not heard of, it is told.
+        if !receipt.progress.isAccepted { try requeue(OutgoingReceipt(receipt), receipt.transaction, scope: scope) }
+      }
       if let answers { try insert(answers, scope) }
     }
   }
@@ -65,10 +69,20 @@ extension StoreTransaction {
   var key: String { "\(platform.rawValue) \(idInStore)" }
 
   /// One order of Google Play may be of several products.
-  fileprivate var idInStore: String {
+  var idInStore: String {
     switch platform {
     case .apple: id
     case .google: "\(id) \(productID)"
     }
+  }
+}
+
+extension OutgoingReceipt {
+  /// For a service that asks for the proof, which is kept with the receipt.
+  fileprivate init(_ receipt: Receipt) {
+    self.init(
+      platform: receipt.transaction.platform, transactionID: receipt.transaction.id,
+      originalID: receipt.transaction.originalID, storeProductID: receipt.transaction.productID,
+      owner: DistinctID(receipt.appUserID?.text ?? ""))
   }
 }

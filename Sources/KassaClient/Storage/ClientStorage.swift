@@ -26,7 +26,7 @@ final class ClientStorage: @unchecked Sendable {
       PRIMARY KEY (scope, app_user_id)) WITHOUT ROWID;
     CREATE TABLE outbox (
       id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, kind TEXT NOT NULL, app_user_id TEXT NOT NULL,
-      created_at INTEGER NOT NULL);
+      created_at INTEGER NOT NULL, content TEXT);
     CREATE TABLE attempts (
       nonce TEXT PRIMARY KEY, scope TEXT NOT NULL, plan_id TEXT NOT NULL, device_id TEXT NOT NULL, app_user_id TEXT,
       started_at INTEGER NOT NULL) WITHOUT ROWID;
@@ -34,6 +34,20 @@ final class ClientStorage: @unchecked Sendable {
       scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT NOT NULL, plan_id TEXT, product_id TEXT,
       app_user_id TEXT, captured_at INTEGER NOT NULL, is_finished INTEGER NOT NULL, is_accepted INTEGER NOT NULL,
       PRIMARY KEY (scope, store, id));
+    CREATE TABLE outgoing_receipts (
+      number INTEGER PRIMARY KEY, scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT,
+      product_slug TEXT, purchase_token TEXT, owner TEXT NOT NULL, restore_owner TEXT, is_restore INTEGER NOT NULL,
+      is_host_owned INTEGER NOT NULL, attempts INTEGER NOT NULL, available_at INTEGER NOT NULL, refused_at INTEGER,
+      accepted_at INTEGER, is_finished INTEGER NOT NULL,
+      UNIQUE (scope, store, id));
+    CREATE INDEX waiting_receipts ON outgoing_receipts (scope, number) WHERE accepted_at IS NULL;
+    CREATE TABLE account_tokens (
+      scope TEXT NOT NULL, token TEXT NOT NULL, distinct_id TEXT NOT NULL, PRIMARY KEY (scope, token)) WITHOUT ROWID;
+    CREATE TABLE people (
+      scope TEXT NOT NULL, distinct_id TEXT NOT NULL, document TEXT NOT NULL, fetched_at INTEGER NOT NULL,
+      PRIMARY KEY (scope, distinct_id));
+    CREATE TABLE catalogues (
+      scope TEXT PRIMARY KEY, document TEXT NOT NULL, app_version TEXT, fetched_at INTEGER NOT NULL);
 
     CREATE TABLE answers (
       scope TEXT PRIMARY KEY, app_user_id TEXT, policy TEXT NOT NULL, listed_at INTEGER NOT NULL, list BLOB NOT NULL);
@@ -49,6 +63,11 @@ final class ClientStorage: @unchecked Sendable {
     CREATE TRIGGER receipt_removed AFTER DELETE ON receipts BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
     CREATE TRIGGER claim_added AFTER INSERT ON outbox BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
     CREATE TRIGGER claim_removed AFTER DELETE ON outbox BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
+    CREATE TRIGGER person_added AFTER INSERT ON people BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
+    CREATE TRIGGER person_removed AFTER DELETE ON people BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
+    CREATE TRIGGER catalogue_added AFTER INSERT ON catalogues BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
+    CREATE TRIGGER anonymous_changed AFTER INSERT ON facts WHEN NEW.name = 'anonymous_id'
+      BEGIN DELETE FROM answers WHERE app_user_id IS NULL; END;
     """
 
   let database: Database
@@ -111,7 +130,7 @@ final class ClientStorage: @unchecked Sendable {
     try database.run("INSERT OR REPLACE INTO facts VALUES ('trusted_time', ?)", [.integer(time)])
   }
 
-  private func fact(_ name: String) throws(DatabaseError) -> String? {
+  func fact(_ name: String) throws(DatabaseError) -> String? {
     try database.run("SELECT value FROM facts WHERE name = ?", [.text(name)]) { $0.optionalText(0) }.first ?? nil
   }
 
@@ -143,9 +162,13 @@ final class ClientStorage: @unchecked Sendable {
     var listedAt: [AppUserID?: Int64]
     var pendingClaims: [PendingClaim]
     var attempts: [PurchaseAttempt]
+    var anonymousID: DistinctID?
+    var person: KnownPerson?
+    var catalogue: StoredCatalogue?
   }
 
-  func load(scope name: String) throws(DatabaseError) -> Cache {
+  /// - Parameter user: who is logged in.
+  func load(scope name: String, as user: AppUserID?) throws(DatabaseError) -> Cache {
     let scope: [DatabaseValue] = [.text(name)]
     var memberships: [String: Membership] = [:], words = Words()
     let count = try database.run("SELECT count(*) FROM memberships WHERE scope = ?", scope) { $0.integer(0) }.first
@@ -164,9 +187,6 @@ final class ClientStorage: @unchecked Sendable {
     let listings = try database.run("SELECT app_user_id, confirmed_at FROM listings WHERE scope = ?", scope) {
       ($0.text(0).isEmpty ? nil : AppUserID($0.text(0)), $0.integer(1))
     }
-    let claims = try database.run(
-      "SELECT id, app_user_id, created_at FROM outbox WHERE scope = ? AND kind = 'claim' ORDER BY id", scope
-    ) { PendingClaim(id: $0.integer(0), appUserID: AppUserID($0.text(1)), loggedInAt: $0.integer(2)) }
     let attempts = try database.run(
       "SELECT nonce, plan_id, device_id, app_user_id, started_at FROM attempts WHERE scope = ?", scope
     ) { row in
@@ -175,10 +195,18 @@ final class ClientStorage: @unchecked Sendable {
         identity: Identity(deviceID: row.text(2), appUserID: row.optionalText(3).map(AppUserID.init)),
         nonce: row.text(0), startedAt: row.integer(4))
     }
+    let anonymousID = try anonymousID()
+    let asking = user.map { DistinctID($0.text) } ?? anonymousID
     return Cache(
       memberships: memberships, receipts: try receipts(scope: name), plans: plans,
-      listedAt: Dictionary(listings) { $1 }, pendingClaims: claims,
-      attempts: attempts)
+      listedAt: Dictionary(listings) { $1 }, pendingClaims: try claims(scope: name), attempts: attempts,
+      anonymousID: anonymousID,
+      person: try asking.map { id throws(DatabaseError) in
+        try person(id, scope: name).map {
+          KnownPerson($0.person, as: id, fetchedAt: $0.fetchedAt, isFromNetwork: false)
+        }
+      } ?? nil,
+      catalogue: try catalogue(scope: name))
   }
 
   /// The columns of which many rows hold the same text: each text is made once.
@@ -263,13 +291,16 @@ final class ClientStorage: @unchecked Sendable {
   ) throws(DatabaseError) {
     try database.transaction { () throws(DatabaseError) in
       for membership in memberships { try save(membership, scope: scope) }
-      if let listing {
-        try database.run(
-          "INSERT OR REPLACE INTO listings VALUES (?, ?, ?)",
-          [.text(scope), .text(listing.appUserID?.text ?? ""), .integer(listing.at)])
-      }
+      if let listing { try save(listing, scope) }
       if let answers { try insert(answers, scope) }
     }
+  }
+
+  /// When the service listed everything for a user, or for nobody.
+  func save(_ listing: (appUserID: AppUserID?, at: Int64), _ scope: String) throws(DatabaseError) {
+    try database.run(
+      "INSERT OR REPLACE INTO listings VALUES (?, ?, ?)",
+      [.text(scope), .text(listing.appUserID?.text ?? ""), .integer(listing.at)])
   }
 
   private func save(_ membership: Membership, scope: String) throws(DatabaseError) {
@@ -290,6 +321,13 @@ final class ClientStorage: @unchecked Sendable {
   }
 
   // MARK: What is still open
+
+  /// Oldest first.
+  func claims(scope: String) throws(DatabaseError) -> [PendingClaim] {
+    try database.run(
+      "SELECT id, app_user_id, created_at FROM outbox WHERE scope = ? AND kind = 'claim' ORDER BY id", [.text(scope)]
+    ) { PendingClaim(id: $0.integer(0), appUserID: AppUserID($0.text(1)), loggedInAt: $0.integer(2)) }
+  }
 
   /// A claim that the service has accepted.
   func removeClaim(_ id: Int64) throws(DatabaseError) {

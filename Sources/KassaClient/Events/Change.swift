@@ -2,7 +2,7 @@ import KassaJSON
 
 /// What a `changed` event says.
 public struct Change: Sendable, Equatable {
-  public enum Subject: String, Sendable { case plans, entitlements, identity, storefront }
+  public enum Subject: String, Sendable { case plans, entitlements, identity, person, storefront }
   public enum Cause: String, Sendable {
     case configure, refresh, purchase, store, login, logout, restore, expiry
     case anotherProcess = "another_process"

@@ -59,7 +59,7 @@ extension Engine {
     let active = try configured()
     let identity = Identity(deviceID: state.identity.deviceID, appUserID: claim.appUserID)
     let askedAt = time.bootNanoseconds
-    let listing = try await active.setup.backend.memberships(of: identity)
+    let listing = try await active.memberships().memberships(of: identity)
     if listing.memberships.isEmpty { try await verifyEmptiness(active) }
     guard isCurrent(active) else { throw replaced }
     learn(
@@ -77,11 +77,11 @@ extension Engine {
     var guests = listing.memberships.filter { $0.deviceID == identity.deviceID && isOurs($0) }
     var seen = Set(guests.map(\.id))
     for buyer in Set(guests.compactMap(\.buyerID)).sorted() {
-      for other in try await active.setup.backend.unclaimedMemberships(ofBuyer: buyer)
+      for other in try await active.memberships().unclaimedMemberships(ofBuyer: buyer)
       where isOurs(other) && seen.insert(other.id).inserted { guests.append(other) }
     }
     for guest in guests {
-      let row = try await active.setup.backend.claim(guest, for: claim.appUserID)
+      let row = try await active.memberships().claim(guest, for: claim.appUserID)
       guard isCurrent(active) else { throw replaced }
       learn([row], listed: nil, cause: .login)
       claimed(row.id)

@@ -1,0 +1,275 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// What the engine knows of its outbox beside the rows on disk.
+struct OutboxState {
+  enum Urgency: Comparable {
+    /// What is due.
+    case due
+    /// Also what only waits for its next try.
+    case everything
+  }
+
+  /// Fires when something came of receipts.
+  let progress = Signal()
+  /// One process at a time sends; nil where nobody else can.
+  let lock: FileLock?
+  var sender: Task<Void, Never>?
+  /// What was asked for since the sender last looked.
+  var wanted: Urgency?
+  var timer: Task<Void, Never>?
+  var isUnreadable = false
+  /// Restored or bought by this client: whoever finishes transactions otherwise, it finishes these.
+  var ownPurchases: Set<String> = []
+  /// Scopes whose refused receipts have been offered again in this run.
+  var releasedScopes: Set<String> = []
+
+  init(directory: String) {
+    lock = directory == ClientOptions.inMemory ? nil : FileLock(path: "\(directory)/outbox.lock")
+  }
+}
+
+/// Sending what the outbox holds: first what the service has yet to hear of people, then receipts, one at a time and in
+/// the order of their capture. Nothing leaves it but by acceptance.
+extension Engine {
+  // MARK: When
+
+  func wakeOutbox(_ urgency: OutboxState.Urgency = .due) {
+    outbox.wanted = max(outbox.wanted ?? .due, urgency)
+    guard outbox.sender == nil, active != nil else { return }
+    outbox.sender = Task(executorPreference: loop) { await self.emptyOutbox() }
+  }
+
+  private func emptyOutbox() async {
+    while let urgency = outbox.wanted, let active {
+      outbox.wanted = nil
+      switch outbox.lock?.tryLock() ?? .locked {
+      case .locked:
+        await sendAll(urgency, active)
+        outbox.lock?.unlock()
+      case .taken:
+        // Whoever sends sends everything; if they end before, it is our turn.
+        outbox.sender = nil
+        outbox.progress.fire()
+        return armOutbox(after: Constants.senderCheckMilliseconds)
+      case .failed(let errno):
+        reportOnce("queue_lock_failed", "the outbox cannot be locked, so nothing is sent", ["errno": JSON(Int(errno))])
+        outbox.sender = nil
+        return armOutbox(after: Constants.backgroundBackoffCapMilliseconds)
+      }
+    }
+    outbox.sender = nil
+    outbox.progress.fire()
+    armOutbox()
+  }
+
+  /// Wakes the outbox when the next receipt is due, or after so long.
+  private func armOutbox(after milliseconds: Int64? = nil) {
+    outbox.timer?.cancel()
+    outbox.timer = nil
+    guard let active, let wait = milliseconds ?? outboxWait(active) else { return }
+    outbox.timer = Task(executorPreference: loop) { await self.wakeOutbox(after: wait) }
+  }
+
+  private func wakeOutbox(after milliseconds: Int64) async {
+    do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return }
+    wakeOutbox()
+  }
+
+  /// How long nothing can be sent; nil when only something else can change that.
+  private func outboxWait(_ active: Active) -> Int64? {
+    if outbox.isUnreadable { return Constants.backgroundBackoffCapMilliseconds }
+    guard let next = try? storage.nextReceiptTime(scope: active.setup.scope) else { return nil }
+    let held = (try? storage.receiptsHeldUntil(scope: active.setup.scope)) ?? nil
+    let wait = max(next, held ?? 0).subtracting(state.now)
+    switch pause(of: active) {
+    case .unauthorized: return nil
+    case .failing(let milliseconds): return max(wait, milliseconds, 1)
+    case nil: return max(wait, 1)
+    }
+  }
+
+  private func pause(of active: Active) -> BackendPause? {
+    if case .people(let backend) = active.setup.backend { backend.pause } else { nil }
+  }
+
+  // MARK: Sending
+
+  private func sendAll(_ urgency: OutboxState.Urgency, _ active: Active) async {
+    await sendPersonWrites(active)
+    var urgency = urgency
+    // A restore may wait behind a capture that has just been delivered.
+    while isCurrent(active), !Task.isCancelled, await sendPass(urgency, active) { urgency = .due }
+  }
+
+  /// Goes through the queue once. True when some were accepted, so that another look is worth it.
+  private func sendPass(_ urgency: OutboxState.Urgency, _ active: Active) async -> Bool {
+    var pass = Pass(urgency: urgency)
+    while isCurrent(active), !Task.isCancelled, pause(of: active) == nil, !pass.isOver {
+      guard let rows = nextRows(pass, active), !rows.isEmpty else { break }
+      for row in rows {
+        pass.last = row.receipt.number
+        await send(row, in: &pass, active)
+        if pass.isOver || pass.mustLookAgain || !isCurrent(active) || pause(of: active) != nil { break }
+      }
+      pass.mustLookAgain = false
+    }
+    write(pass)
+    return pass.accepted > 0
+  }
+
+  /// One way through the queue.
+  private struct Pass {
+    let urgency: OutboxState.Urgency
+    var last: Int64 = 0
+    var accepted = 0
+    /// Not written down yet.
+    var outcomes: [(receipt: OutgoingReceipt, outcome: ClientStorage.ReceiptOutcome)] = []
+    /// The rows that were read may not be sent any more.
+    var mustLookAgain = false
+    var isOver = false
+  }
+
+  /// nil when they cannot be read, which is not the same as none.
+  private func nextRows(_ pass: Pass, _ active: Active) -> [ClientStorage.ReceiptRow]? {
+    let now = state.now
+    do throws(DatabaseError) {
+      let isHeld = try storage.receiptsHeldUntil(scope: active.setup.scope).map { $0 > now } ?? false
+      let rows = try storage.waitingReceipts(
+        after: pass.last, dueBy: now, retriesToo: pass.urgency == .everything, restoresOnly: isHeld,
+        limit: Constants.outboxBatch, scope: active.setup.scope)
+      outbox.isUnreadable = false
+      return rows
+    } catch {
+      outbox.isUnreadable = true
+      reportOnce(
+        "queue_read_failed", "the outbox cannot be read; nothing is sent until it can: \(error.message)",
+        ["sqlite_code": JSON(Int(error.code))])
+      return nil
+    }
+  }
+
+  private func send(_ row: ClientStorage.ReceiptRow, in pass: inout Pass, _ active: Active) async {
+    let verdict: ReceiptVerdict
+    do throws(KassaError) { verdict = try await submit(row, active) } catch {
+      // A cancelled call, and one that a refused key stopped, say nothing of the receipt.
+      if error.code == .cancelled || error.code == .unauthorized || pause(of: active) == .unauthorized {
+        pass.isOver = true
+        return
+      }
+      return postpone(row, error, in: &pass, active)
+    }
+    switch verdict {
+    case .accepted:
+      pass.accepted += 1
+      pass.outcomes.append((row.receipt, .accepted(at: state.now)))
+      if outbox.progress.hasWaiters || pass.outcomes.count >= Constants.outboxBatch { write(&pass) }
+      accepted(row, active)
+    case .refused(let message, let status): refuse(row, message, status, in: &pass)
+    }
+  }
+
+  private func submit(
+    _ row: ClientStorage.ReceiptRow, _ active: Active
+  ) async throws(KassaError) -> ReceiptVerdict {
+    switch active.setup.backend {
+    case .people(let backend): return try await backend.submit(row.receipt)
+    case .memberships(let backend): return try await submit(row, to: backend, active)
+    }
+  }
+
+  private func postpone(_ row: ClientStorage.ReceiptRow, _ error: KassaError, in pass: inout Pass, _ active: Active) {
+    let now = state.now
+    let attempts = row.receipt.attempts + 1
+    let until: Int64
+    if let wait = error.retryAfterMilliseconds {
+      // What the service says of one receipt it says of all.
+      until = now.adding(min(wait, Constants.longestReceiptHoldMilliseconds))
+      write { storage throws(DatabaseError) in try storage.hold(receiptsUntil: until, scope: active.setup.scope) }
+      pass.mustLookAgain = true
+    } else {
+      until = now.adding(RetryPolicy.interactive.delay(retry: attempts, jitter: random.fraction()))
+    }
+    pass.outcomes.append((row.receipt, .postponed(until: until, attempts: attempts, refusedAt: row.receipt.refusedAt)))
+    write(&pass)
+    report(
+      "transaction_sync_deferred", "a receipt was not delivered and is sent again: \(error.message)",
+      [
+        "transaction_id": JSON(row.receipt.transactionID), "code": JSON(error.code.rawValue),
+        "status": JSON(error.status), "attempts": JSON(attempts), "retry_at": JSON(until),
+      ])
+  }
+
+  private func refuse(_ row: ClientStorage.ReceiptRow, _ message: String, _ status: Int?, in pass: inout Pass) {
+    let now = state.now
+    pass.outcomes.append(
+      (
+        row.receipt,
+        .postponed(
+          until: now.adding(Constants.refusedReceiptMilliseconds), attempts: row.receipt.attempts + 1, refusedAt: now)
+      ))
+    write(&pass)
+    report(
+      "transaction_rejected",
+      "the service refuses the receipt for good; it stays, and is offered again at the next start, after 6 hours, or "
+        + "by a restore: \(message)",
+      ["transaction_id": JSON(row.receipt.transactionID), "status": JSON(status)])
+  }
+
+  private func write(_ pass: inout Pass) {
+    write(pass)
+    pass.outcomes = []
+  }
+
+  /// Those that are not written down are sent again, which the service takes for the same.
+  private func write(_ pass: Pass) {
+    guard !pass.outcomes.isEmpty else { return }
+    write { storage throws(DatabaseError) in try storage.save(pass.outcomes) }
+    outbox.progress.fire()
+  }
+
+  // MARK: Waiting for acceptance
+
+  /// Whether the service accepts all of these within so long.
+  func isAccepted(_ ids: [ReceiptID], within milliseconds: Int64, _ active: Active) async -> Bool {
+    let deadline = time.bootNanoseconds / 1_000_000 + milliseconds
+    var waiting = ids
+    while true {
+      waiting.removeAll { id in
+        (try? storage.receiptRow(id, scope: active.setup.scope))?.isAccepted ?? false
+      }
+      if waiting.isEmpty { return true }
+      let left = deadline - time.bootNanoseconds / 1_000_000
+      guard left > 0, isCurrent(active), !Task.isCancelled else { return false }
+      await waitForProgress(milliseconds: left)
+    }
+  }
+
+  // MARK: At the start
+
+  /// What an earlier run left is sent; what was refused then is offered again.
+  func startOutbox(_ active: Active) {
+    let scope = active.setup.scope
+    if outbox.releasedScopes.insert(scope).inserted {
+      let now = state.now
+      write { storage throws(DatabaseError) in
+        try storage.releaseRefusedReceipts(scope: scope)
+        try storage.forgetReceipts(
+          acceptedBefore: now.subtracting(Constants.acceptedReceiptMilliseconds), scope: scope)
+      }
+      if let count = try? storage.waitingReceiptCount(scope: scope), count > Constants.outboxBacklog {
+        report(
+          "transaction_outbox_backlog", "\(count) receipts wait for the service; each is kept until it is accepted",
+          ["count": JSON(count)])
+      }
+    }
+    wakeOutbox()
+  }
+
+  func stopOutbox() {
+    outbox.sender?.cancel()
+    outbox.timer?.cancel()
+    outbox.progress.fire()
+  }
+}

@@ -1,0 +1,218 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// What the engine is doing about people.
+struct PeopleState {
+  /// The request for a person that is under way, and whom it asks for.
+  var personRequest: (id: DistinctID, task: Task<Result<Void, KassaError>, Never>)?
+  /// When the last one began, on the boot clock.
+  var personAskedAt: Int64?
+  var chase: Task<Void, Never>?
+  /// Receipts were accepted since the chase began.
+  var isChaseDue = false
+  /// Logins are told to the service one after another, in the order of the calls.
+  let turn = Signal()
+  var nextTicket = 0
+  var servedTicket = 0
+  var catalogueFetchedAt: Int64?
+  var catalogueAppVersion: String?
+  /// Numbers of writes whose own operation is at it.
+  var firstTries: Set<Int64> = []
+}
+
+/// The person who asks and the catalogue of what is sold: what is cached of them, and asking for news.
+extension Engine {
+  var distinctID: DistinctID? { state.distinctID }
+
+  // MARK: Start
+
+  /// Where the back end has people, somebody asks, be it somebody who has not logged in: they have an id from the first
+  /// look on.
+  func ensureAnonymousID(_ active: Active) {
+    guard let make = active.setup.anonymousID, state.knowledge.anonymousID == nil else { return }
+    let id = make(random.uuid())
+    state.edit { $0.anonymousID = id }
+    let (user, now) = (state.identity.appUserID, state.now)
+    write { storage throws(DatabaseError) in
+      try storage.save(appUserID: user, anonymousID: id, write: nil, at: now, scope: active.setup.scope)
+    }
+  }
+
+  func storedPerson(_ active: Active) -> KnownPerson? {
+    guard let id = distinctID else { return nil }
+    let stored = read { storage throws(DatabaseError) in try storage.person(id, scope: active.setup.scope) } ?? nil
+    return stored.map { KnownPerson($0.person, as: id, fetchedAt: $0.fetchedAt, isFromNetwork: false) }
+  }
+
+  /// What the network says to a configuration that was adopted. Who has a cached person waits for news only a moment.
+  func confirmPeople() async throws(KassaError) -> String {
+    let refresh = Task(executorPreference: loop) {
+      await self.outcome { engine throws(KassaError) in
+        try await engine.refreshPeople(.configure)
+      }
+    }
+    guard hasCache else {
+      try await refresh.value.get()
+      return "network"
+    }
+    return await isDone(refresh, within: Constants.freshnessBudgetMilliseconds) ? "network" : "cache"
+  }
+
+  /// Whether it succeeds in time; it goes on in any case.
+  private func isDone(_ task: Task<Result<Void, KassaError>, Never>, within milliseconds: Int64) async -> Bool {
+    let race = Race()
+    let alarm = Task(executorPreference: loop) { try? await self.time.sleep(milliseconds: milliseconds) }
+    let watcher = Task(executorPreference: loop) {
+      race.result = await task.value
+      alarm.cancel()
+    }
+    await alarm.value
+    watcher.cancel()
+    if case .success = race.result { return true }
+    if case .failure(let error) = race.result, error.isTransient { scheduleRetry() }
+    if race.result == nil { scheduleRetry(after: task) }
+    return false
+  }
+
+  private func scheduleRetry(after task: Task<Result<Void, KassaError>, Never>) {
+    Task(executorPreference: loop) {
+      if case .failure(let error) = await task.value, error.isTransient { await self.scheduleRetry() }
+    }
+  }
+
+  /// The catalogue where it is missing or stale, and the person.
+  func refreshPeople(_ cause: Change.Cause) async throws(KassaError) {
+    let active = try configured()
+    if state.knowledge.catalogue == nil {
+      // Without one the person's perks still count; products wait for it.
+      do throws(KassaError) { try await refreshCatalogue(cause) } catch { reportCatalogue(error) }
+    } else if isCatalogueStale(active) {
+      Task(executorPreference: loop) { await self.refreshCatalogueInBackground() }
+    }
+    try await refreshPerson(cause)
+  }
+
+  // MARK: The person
+
+  /// Asks for the person; whoever asks meanwhile shares the answer.
+  func refreshPerson(_ cause: Change.Cause) async throws(KassaError) {
+    let active = try configured()
+    guard let id = distinctID else { throw .notConfigured }
+    if let request = people.personRequest, request.id == id { return try await request.task.value.get() }
+    people.personAskedAt = time.bootNanoseconds
+    let number = active.number
+    let task = Task(executorPreference: loop) { () -> Result<Void, KassaError> in
+      await self.outcome { engine throws(KassaError) in
+        guard let active = engine.active, active.number == number else { throw engine.replaced }
+        let person = try await active.people().person(id)
+        engine.learn(person, as: id, cause: cause, configuration: number)
+      }
+    }
+    people.personRequest = (id, task)
+    let result = await task.value
+    if people.personRequest?.task == task { people.personRequest = nil }
+    if case .failure(let error) = result, error.code == .notServiceAnswer {
+      reportOnce("not_service_answer", error.message, ["status": JSON(error.status)])
+    }
+    try result.get()
+  }
+
+  /// What the service says of whoever asked for it. If somebody else asks now, it is kept for them and shown to nobody.
+  func learn(_ person: Person?, as id: DistinctID, cause: Change.Cause, configuration number: Int? = nil) {
+    guard let active, number == nil || number == active.number else { return }
+    let now = state.now
+    let isOurs = id == distinctID
+    let user = state.identity.appUserID
+    if isOurs {
+      let known = person.map { KnownPerson($0, as: id, fetchedAt: now, isFromNetwork: true) }
+      state.change(cause) { knowledge in
+        knowledge.person = known
+        knowledge.listedAt[user] = now
+      }
+    }
+    let stored = person.map { ClientStorage.StoredPerson(person: $0, fetchedAt: now) }
+    let answers = answersToKeep
+    write { storage throws(DatabaseError) in
+      try storage.save(
+        person: stored, of: id, listing: isOurs ? (user, now) : nil, answers: answers, scope: active.setup.scope)
+    }
+  }
+
+  /// Somebody reads what is stale: news is asked for, but not for every reader.
+  func freshenPerson() {
+    guard let active, case .people = active.setup.backend, state.knowledge.person?.isStale(at: state.now) ?? true,
+      people.personRequest == nil
+    else { return }
+    let gap = Constants.scanMilliseconds * 1_000_000
+    if let last = people.personAskedAt, time.bootNanoseconds &- last < gap { return }
+    Task(executorPreference: loop) { try? await self.refreshPerson(.refresh) }
+  }
+
+  /// After receipts were accepted: the service works on them for some seconds after it has taken them.
+  func chasePerson() {
+    people.isChaseDue = true
+    guard people.chase == nil else { return }
+    people.chase = Task(executorPreference: loop) { await self.runChase() }
+  }
+
+  private func runChase() async {
+    defer { people.chase = nil }
+    while people.isChaseDue {
+      people.isChaseDue = false
+      for pause in Constants.refreshesAfterAcceptance {
+        if pause > 0 {
+          do throws(CancellationError) { try await time.sleep(milliseconds: pause) } catch { return }
+        }
+        try? await refreshPerson(.purchase)
+        if people.isChaseDue { break }
+      }
+    }
+  }
+
+  // MARK: The catalogue
+
+  private func isCatalogueStale(_ active: Active) -> Bool {
+    guard let fetchedAt = people.catalogueFetchedAt else { return true }
+    return people.catalogueAppVersion != active.setup.appVersion
+      || state.now.subtracting(fetchedAt) > Constants.catalogueStaleMilliseconds
+  }
+
+  func refreshCatalogue(_ cause: Change.Cause) async throws(KassaError) {
+    let active = try configured()
+    let known = state.knowledge.catalogue
+    let news = try await active.people().catalogue(known: known?.version)
+    guard isCurrent(active), let catalogue = news ?? known else { return }
+    let now = state.now
+    (people.catalogueFetchedAt, people.catalogueAppVersion) = (now, active.setup.appVersion)
+    state.change(cause) { $0.catalogue = catalogue }
+    let stored = ClientStorage.StoredCatalogue(
+      catalogue: catalogue, appVersion: active.setup.appVersion, fetchedAt: now)
+    let answers = answersToKeep
+    write { storage throws(DatabaseError) in
+      try storage.save(catalogue: stored, answers: answers, scope: active.setup.scope)
+    }
+  }
+
+  private func refreshCatalogueInBackground() async {
+    do throws(KassaError) { try await refreshCatalogue(.refresh) } catch { reportCatalogue(error) }
+  }
+
+  private func reportCatalogue(_ error: KassaError) {
+    reportOnce(
+      "schema_refresh_failed", "what is sold cannot be asked for; what is known of it stands: \(error.message)",
+      ["code": JSON(error.code.rawValue), "status": JSON(error.status)])
+  }
+
+  /// The catalogue; where none is known, it is asked for once.
+  func catalogue() async throws(KassaError) -> Catalogue {
+    if let known = state.knowledge.catalogue, !known.products.isEmpty { return known }
+    try await refreshCatalogue(.refresh)
+    return state.knowledge.catalogue ?? Catalogue()
+  }
+}
+
+/// The result of a task, for whoever does not wait for it any longer.
+private final class Race: @unchecked Sendable {
+  var result: Result<Void, KassaError>?
+}

@@ -1,0 +1,187 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// What a store sells to people: captured on disk for whoever bought it, given to the service, and finished in the store
+/// once the service has accepted it.
+extension Engine {
+  enum Capture {
+    /// On disk; `isNew` unless it was there before.
+    case queued(ReceiptID, isNew: Bool)
+    /// The service has it already.
+    case known(ReceiptID)
+    /// The disk refused it: the store keeps it, since it is not finished, and delivers it again.
+    case notSaved
+    /// Bought in a store that exists on this machine only.
+    case skipped
+
+    var id: ReceiptID? {
+      switch self {
+      case .queued(let id, _), .known(let id): id
+      case .notSaved, .skipped: nil
+      }
+    }
+  }
+
+  // MARK: Capturing
+
+  /// Takes a transaction of the store in, from a purchase or by itself.
+  @discardableResult
+  func capture(
+    _ transaction: StoreTransaction, from origin: Origin, _ active: Active, _ backend: any PersonBackend,
+    offered: Catalogue.Product? = nil
+  ) -> Capture {
+    let capture = save(transaction, active, backend, offered)
+    if origin == .purchase {
+      toldTransactions.insert(transaction.key)
+    } else if isInStore {
+      // It may be what the open purchase is about, which tells of it itself.
+      waitingDeliveries.append(.verified(transaction))
+    } else if transaction.isNews, toldTransactions.insert(transaction.key).inserted {
+      let id = capture.id
+      if case .known = capture {} else { Task(executorPreference: loop) { await self.tell(transaction, id) } }
+    }
+    if case .known(let id) = capture { finishAccepted(id, transaction, active) }
+    if case .queued = capture { wakeOutbox() }
+    return capture
+  }
+
+  private func save(
+    _ transaction: StoreTransaction, _ active: Active, _ backend: any PersonBackend, _ offered: Catalogue.Product?
+  ) -> Capture {
+    let owner = owner(of: transaction, active)
+    guard let owner else { return .notSaved }
+    let product = offered ?? state.knowledge.catalogue?.product(selling: transaction)
+    let receipt = OutgoingReceipt(
+      transaction, productSlug: product?.slug, owner: owner, purchaseToken: transaction.purchaseToken)
+    if backend.obstacle(to: receipt) == .testing {
+      reportOnce(
+        "storekit_testing_transaction_skipped",
+        "transactions of an Xcode StoreKit configuration are not sent: nobody but this machine could check them",
+        ["transaction_id": JSON(transaction.id)])
+      return .skipped
+    }
+    let scope = active.setup.scope
+    let saved = write { storage throws(DatabaseError) -> Capture in
+      guard let known = try storage.receiptRow(transaction.receiptID, scope: scope) else {
+        _ = try storage.add(receipt, transaction, scope: scope)
+        return .queued(transaction.receiptID, isNew: true)
+      }
+      // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id.
+      if known.transaction.map({ transaction.differs(from: $0) && !$0.isNewer(than: transaction) }) ?? false {
+        var again = receipt
+        (again.owner, again.isHostOwned) = (
+          known.receipt.restoreOwner ?? known.receipt.owner, known.receipt.isHostOwned
+        )
+        try storage.addAgain(again, transaction, scope: scope)
+        return .queued(known.id, isNew: false)
+      }
+      return known.isAccepted ? .known(known.id) : .queued(known.id, isNew: false)
+    }
+    return saved ?? .notSaved
+  }
+
+  /// Whose purchase it is, the first that is known: who opened the sheet, who restored its series, whose token it
+  /// carries, who asks now (Voidhash's SDK for iOS, `PurchaseOrchestrator`).
+  private func owner(of transaction: StoreTransaction, _ active: Active) -> DistinctID? {
+    if let purchaserID { return purchaserID }
+    for token in [transaction.restoreToken, transaction.appAccountToken].compactMap(\.self) {
+      let owner = read { storage throws(DatabaseError) in
+        try storage.owner(ofAccountToken: token, scope: active.setup.scope)
+      }
+      if let owner = owner ?? nil { return owner }
+    }
+    return distinctID
+  }
+
+  // MARK: After acceptance
+
+  /// The service has it: the store may forget it, and the person has something new.
+  func accepted(_ row: ClientStorage.ReceiptRow, _ active: Active) {
+    guard case .people = active.setup.backend else { return }
+    chasePerson()
+    // A restore for somebody else that waits behind it is still to be sent.
+    guard row.receipt.restoreOwner == nil, let transaction = row.transaction else { return }
+    finish(row, transaction, active)
+  }
+
+  private func finishAccepted(_ id: ReceiptID, _ transaction: StoreTransaction, _ active: Active) {
+    let row = read { storage throws(DatabaseError) in try storage.receiptRow(id, scope: active.setup.scope) } ?? nil
+    if let row { finish(row, transaction, active) }
+  }
+
+  /// Never what the host has reported, and in observer mode only what this client sold itself.
+  private func finish(_ row: ClientStorage.ReceiptRow, _ transaction: StoreTransaction, _ active: Active) {
+    guard !row.isFinished, !row.receipt.isHostOwned, active.setup.store != nil,
+      !active.configuration.isObserver || outbox.ownPurchases.contains(transaction.key)
+    else { return }
+    let (receipt, number) = (row.receipt, active.number)
+    Task(executorPreference: loop) { await self.finishInStore(receipt, transaction, number) }
+  }
+
+  private func finishInStore(_ receipt: OutgoingReceipt, _ transaction: StoreTransaction, _ number: Int) async {
+    let key = transaction.key
+    guard let active, active.number == number, let store = active.setup.store, finishing.insert(key).inserted else {
+      return
+    }
+    defer { finishing.remove(key) }
+    // The host may have reported it while it was on its way.
+    let row =
+      read { storage throws(DatabaseError) in
+        try storage.receiptRow(transaction.receiptID, scope: active.setup.scope)
+      } ?? nil
+    guard row?.receipt.isHostOwned != true, row?.isFinished != true else { return }
+    do throws(KassaError) { try await store.finish(transaction) } catch { return scheduleScan() }
+    write { storage throws(DatabaseError) in try storage.markFinished(receipt) }
+  }
+
+  /// An update, once the service has it or cannot be reached.
+  private func tell(_ transaction: StoreTransaction, _ id: ReceiptID?) async {
+    var synced = false
+    if let id, let active {
+      synced = await isAccepted([id], within: Constants.purchaseWaitMilliseconds, active)
+    }
+    queue.put(
+      .transaction([
+        "type": "transaction_updated", "transaction": document(of: transaction), "synced": JSON(synced),
+      ]))
+  }
+
+  /// How hosts see a transaction of people.
+  func document(of transaction: StoreTransaction) -> JSON {
+    let product = state.knowledge.catalogue?.product(selling: transaction)
+    return state.stamped(
+      transaction.document.merging([
+        ("product_slug", JSON(product?.slug)), ("product_id", JSON(product?.id)), ("plan_id", .null),
+      ]))
+  }
+}
+
+extension Catalogue {
+  func product(selling transaction: StoreTransaction) -> Product? {
+    products.first { $0.storeProductIDs[transaction.platform] == transaction.productID }
+  }
+}
+
+extension StoreTransaction {
+  /// Refunds, revocations and what an upgrade replaced are no news of a purchase: the person tells of them.
+  var isNews: Bool { revocation == nil && !isUpgraded }
+
+  /// Stands for its series where owners are remembered.
+  var restoreToken: String { "restored \(platform.rawValue) \(originalID)" }
+
+  var purchaseToken: String? { platform == .google ? proof : nil }
+
+  /// Whether it is a later state than that one.
+  fileprivate func isNewer(than other: StoreTransaction) -> Bool { (signedAt ?? .min) > (other.signedAt ?? .min) }
+}
+
+extension OutgoingReceipt {
+  init(_ transaction: StoreTransaction, productSlug: String?, owner: DistinctID, purchaseToken: String?) {
+    self.init(
+      platform: transaction.platform, transactionID: transaction.id, originalID: transaction.originalID,
+      storeProductID: transaction.productID, productSlug: productSlug, purchaseToken: purchaseToken,
+      environment: transaction.environment, purchasedAt: transaction.purchasedAt, quantity: transaction.quantity,
+      owner: owner)
+  }
+}

@@ -1,0 +1,110 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// Restoring, and looking for what the service has not been given yet.
+extension Engine {
+  /// Sends the latest transaction of each subscription and non-consumable again, also those that the service has: only a
+  /// restore that the user asks for may give them what grants access to somebody else.
+  func restorePeople(_ active: Active) async throws(KassaError) -> JSON {
+    guard let owner = distinctID else { throw .notConfigured }
+    guard !active.configuration.isObserver else { throw .readOnly("restore") }
+    guard let store = active.setup.store else {
+      throw KassaError(.unsupported, "there is nothing to restore without a store: configure \"store\"")
+    }
+    guard try await store.restore() else { return ["outcome": "cancelled", "restored": false, "person": .null] }
+    let owned = verified(try await store.entitlements()).filter { $0.kind != .consumable && $0.isNews }
+    try queueRestore(of: owned, for: owner, active)
+    wakeOutbox()
+    guard await isAccepted(owned.map(\.receiptID), within: Constants.restoreWaitMilliseconds, active) else {
+      guard !Task.isCancelled else { throw KassaError(.cancelled, "the operation was cancelled") }
+      throw KassaError(
+        .reconcileTransactionsFailed,
+        "not every receipt reached the service; they stay and are sent again: "
+          + owned.map(\.id).prefix(20).joined(separator: ", "),
+        retryable: true)
+    }
+    try await refreshPerson(.restore)
+    return [
+      "outcome": "completed", "restored": JSON(state.isAnythingActive),
+      "person": state.person,
+    ]
+  }
+
+  private func queueRestore(
+    of transactions: [StoreTransaction], for owner: DistinctID, _ active: Active
+  ) throws(KassaError) {
+    let scope = active.setup.scope
+    let catalogue = state.knowledge.catalogue
+    do throws(DatabaseError) {
+      for transaction in transactions {
+        var receipt = OutgoingReceipt(
+          transaction, productSlug: catalogue?.product(selling: transaction)?.slug, owner: owner,
+          purchaseToken: transaction.purchaseToken)
+        receipt.isRestore = true
+        try storage.addAgain(receipt, transaction, scope: scope)
+        // Renewals of what was restored are theirs, too.
+        try storage.save(accountToken: transaction.restoreToken, of: owner, scope: scope)
+      }
+    } catch {
+      throw KassaError(.storage, "the restore cannot be saved: \(error.message)", retryable: true)
+    }
+    for transaction in transactions { toldTransactions.insert(transaction.key) }
+  }
+
+  /// Reports everything that was charged and is not finished, and what the store's account owns, as far as the service
+  /// does not have it.
+  func syncPurchases() async throws(KassaError) -> JSON {
+    let active = try configured()
+    let backend = try active.people()
+    guard let store = active.setup.store else {
+      throw KassaError(.unsupported, "kassa_sync_purchases needs a store: configure \"store\"")
+    }
+    var ids: [ReceiptID] = []
+    for transaction in verified(try await store.unfinished()) + verified(try await store.entitlements())
+    where isCurrent(active) {
+      if let id = capture(transaction, from: .store, active, backend).id { ids.append(id) }
+    }
+    let isSynced = await isAccepted(ids, within: Constants.syncPurchasesWaitMilliseconds, active)
+    if isSynced { try? await refreshPerson(.refresh) }
+    return .object([("synced", JSON(isSynced)), ("person", state.person)] + (try pendingCount(active)))
+  }
+
+  /// Reports what cannot be verified, and gives the rest.
+  private func verified(_ deliveries: [StoreDelivery]) -> [StoreTransaction] {
+    deliveries.compactMap { delivery in
+      if case .unverified(let id, let productID, let reason, let message) = delivery {
+        reportUnverified(id, productID, reason, message)
+      }
+      return delivery.verifiedTransaction
+    }
+  }
+
+  /// Sends what waits, without waiting for the next try.
+  func syncPendingWork() async throws(KassaError) -> JSON {
+    let active = try configured()
+    wakeOutbox(.everything)
+    let deadline = time.bootNanoseconds / 1_000_000 + Constants.syncPendingWaitMilliseconds
+    while outbox.sender != nil, isCurrent(active), !Task.isCancelled {
+      let left = deadline - time.bootNanoseconds / 1_000_000
+      guard left > 0 else { break }
+      await waitForProgress(milliseconds: left)
+    }
+    return .object([("completed", JSON(outbox.sender == nil))] + (try pendingCount(active)))
+  }
+
+  private func pendingCount(_ active: Active) throws(KassaError) -> [(String, JSON)] {
+    do throws(DatabaseError) {
+      return [("pending_transaction_count", JSON(try storage.waitingReceiptCount(scope: active.setup.scope)))]
+    } catch {
+      throw KassaError(.storage, "the outbox cannot be read: \(error.message)", retryable: true)
+    }
+  }
+}
+
+extension KassaError {
+  static func readOnly(_ what: String) -> KassaError {
+    KassaError(
+      .readOnlyPurchaseNotAllowed, "with \"observer_mode\" the host buys and restores by itself, so no \(what) here")
+  }
+}

@@ -1,0 +1,263 @@
+import KassaCore
+import KassaPlatform
+
+/// The outbox's rows: receipts on their way to the service, and what became of them.
+///
+/// A row outlives its acceptance: it says that the service has the receipt already, and whether the host finishes the
+/// transaction, which holds for ever.
+extension ClientStorage {
+  /// A receipt, and what became of it.
+  struct ReceiptRow {
+    var id: ReceiptID
+    var receipt: OutgoingReceipt
+    var isAccepted: Bool
+    var isFinished: Bool
+    /// What the store said, without its proof; nil where a report gave the id alone.
+    var transaction: StoreTransaction?
+  }
+
+  private static let columns = """
+    number, store, id, content, product_slug, purchase_token, owner, restore_owner, is_restore, is_host_owned, attempts,
+    available_at, refused_at, accepted_at, is_finished
+    """
+
+  private static func row(_ row: Database.Row) -> ReceiptRow? {
+    guard let platform = StoreTransaction.Platform(rawValue: row.text(1)) else { return nil }
+    let transaction = row.optionalText(3).flatMap(StoredReceipts.decode)
+    let receipt = OutgoingReceipt(
+      number: row.integer(0), platform: platform, transactionID: transaction?.id ?? row.text(2),
+      originalID: transaction?.originalID,
+      storeProductID: transaction?.productID, productSlug: row.optionalText(4), purchaseToken: row.optionalText(5),
+      environment: transaction?.environment, purchasedAt: transaction?.purchasedAt,
+      quantity: transaction?.quantity ?? 1, owner: DistinctID(row.text(6)),
+      restoreOwner: row.optionalText(7).map(DistinctID.init), isRestore: row.integer(8) != 0,
+      isHostOwned: row.integer(9) != 0, attempts: Int(clamping: row.integer(10)), availableAt: row.integer(11),
+      refusedAt: row.optionalInteger(12))
+    return ReceiptRow(
+      id: ReceiptID(platform, row.text(2)), receipt: receipt, isAccepted: !row.isNull(13),
+      isFinished: row.integer(14) != 0, transaction: transaction)
+  }
+
+  // MARK: Adding
+
+  /// Puts a receipt into the queue, if it is not known. One that is known keeps its place, its owner and its retries; but
+  /// it becomes the host's when the host reports it.
+  ///
+  /// Returns the row as it is now.
+  func add(
+    _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
+  ) throws(DatabaseError) -> ReceiptRow? {
+    try database.run(
+      """
+      INSERT INTO outgoing_receipts (scope, store, id, content, product_slug, purchase_token, owner, is_restore,
+        is_host_owned, attempts, available_at, is_finished)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+      ON CONFLICT (scope, store, id) DO UPDATE SET is_host_owned = max(is_host_owned, excluded.is_host_owned),
+        content = coalesce(content, excluded.content), product_slug = coalesce(product_slug, excluded.product_slug)
+      RETURNING \(Self.columns)
+      """,
+      [
+        .text(scope), .text(receipt.platform.rawValue), .text(transaction?.idInStore ?? receipt.transactionID),
+        DatabaseValue(transaction.map(Self.content)), DatabaseValue(receipt.productSlug),
+        DatabaseValue(receipt.purchaseToken), .text(receipt.owner.text), .integer(receipt.isRestore ? 1 : 0),
+        .integer(receipt.isHostOwned ? 1 : 0),
+      ], row: Self.row
+    ).first ?? nil
+  }
+
+  /// The service is told again what it knows: the transaction was refunded, or a restore asks for it. `owner` is whose it
+  /// is from now on, once an older capture that still waits has been delivered.
+  func addAgain(
+    _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
+  ) throws(DatabaseError) {
+    try database.transaction { () throws(DatabaseError) in try requeue(receipt, transaction, scope: scope) }
+  }
+
+  /// The same as part of a larger step.
+  func requeue(
+    _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
+  ) throws(DatabaseError) {
+    guard let known = try add(receipt, transaction, scope: scope) else { return }
+    let content = DatabaseValue((transaction ?? known.transaction).map(Self.content))
+    let isRestore = DatabaseValue.integer(receipt.isRestore ? 1 : 0)
+    if known.isAccepted {
+      try database.run(
+        """
+        UPDATE outgoing_receipts SET number = (SELECT max(number) + 1 FROM outgoing_receipts), owner = ?2,
+          restore_owner = NULL, is_restore = ?3, content = ?4, attempts = 0, available_at = 0, refused_at = NULL,
+          accepted_at = NULL
+        WHERE number = ?1
+        """, [.integer(known.receipt.number), .text(receipt.owner.text), isRestore, content])
+    } else {
+      let isOther = known.receipt.owner != receipt.owner
+      try database.run(
+        """
+        UPDATE outgoing_receipts SET restore_owner = ?2, is_restore = max(is_restore, ?3), content = ?4, attempts = 0,
+          available_at = 0, refused_at = NULL
+        WHERE number = ?1
+        """,
+        [.integer(known.receipt.number), DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
+    }
+  }
+
+  /// Of which services and accounts something waits.
+  func outboxScopes() throws(DatabaseError) -> [String] {
+    try database.run(
+      "SELECT scope FROM outgoing_receipts WHERE accepted_at IS NULL UNION SELECT scope FROM outbox ORDER BY scope"
+    ) { $0.text(0) }
+  }
+
+  // MARK: Reading
+
+  func receiptRow(_ id: ReceiptID, scope: String) throws(DatabaseError) -> ReceiptRow? {
+    try database.run(
+      "SELECT \(Self.columns) FROM outgoing_receipts WHERE scope = ? AND store = ? AND id = ?",
+      [.text(scope), .text(id.platform.rawValue), .text(id.text)], row: Self.row
+    ).first ?? nil
+  }
+
+  /// Receipts that wait, in the order of capture, from behind `number` on: those that are due by `now`, those that only
+  /// wait for another try with `retriesToo`, and with `restoresOnly` none that no user asked for.
+  func waitingReceipts(
+    after number: Int64 = 0, dueBy now: Int64 = .max, retriesToo: Bool = false, restoresOnly: Bool = false, limit: Int,
+    scope: String
+  ) throws(DatabaseError) -> [ReceiptRow] {
+    try database.run(
+      """
+      SELECT \(Self.columns) FROM outgoing_receipts
+      WHERE scope = ?1 AND accepted_at IS NULL AND number > ?2 AND is_restore >= ?4
+        AND (available_at <= ?3 OR (?5 AND refused_at IS NULL))
+      ORDER BY number LIMIT ?6
+      """,
+      [
+        .text(scope), .integer(number), .integer(now), .integer(restoresOnly ? 1 : 0), .integer(retriesToo ? 1 : 0),
+        .integer(Int64(limit)),
+      ], row: Self.row
+    ).compactMap(\.self)
+  }
+
+  func waitingReceiptCount(scope: String) throws(DatabaseError) -> Int64 {
+    try database.run(
+      "SELECT count(*) FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL", [.text(scope)]
+    ) { $0.integer(0) }.first ?? 0
+  }
+
+  /// When the first of the waiting receipts may be sent; nil when none waits.
+  func nextReceiptTime(scope: String) throws(DatabaseError) -> Int64? {
+    try database.run(
+      "SELECT min(available_at) FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL", [.text(scope)]
+    ) { $0.optionalInteger(0) }.first ?? nil
+  }
+
+  // MARK: What became of them
+
+  /// What came of sending receipts, in one step.
+  enum ReceiptOutcome {
+    case accepted(at: Int64)
+    /// Not sent before `until`, with so many attempts by then; refused for good at `refusedAt`.
+    case postponed(until: Int64, attempts: Int, refusedAt: Int64?)
+  }
+
+  func save(_ outcomes: [(receipt: OutgoingReceipt, outcome: ReceiptOutcome)]) throws(DatabaseError) {
+    guard !outcomes.isEmpty else { return }
+    try database.transaction { () throws(DatabaseError) in
+      for (receipt, outcome) in outcomes { try save(outcome, of: receipt) }
+    }
+  }
+
+  private func save(_ outcome: ReceiptOutcome, of receipt: OutgoingReceipt) throws(DatabaseError) {
+    switch outcome {
+    case .accepted(let at):
+      // The restore for somebody else that waited behind the capture takes its place.
+      try database.run(
+        """
+        UPDATE outgoing_receipts SET
+          accepted_at = CASE WHEN restore_owner IS NULL THEN ?2 END,
+          is_restore = restore_owner IS NOT NULL,
+          owner = coalesce(restore_owner, owner), restore_owner = NULL, attempts = 0, available_at = 0,
+          refused_at = NULL
+        WHERE number = ?1 AND owner = ?3
+        """, [.integer(receipt.number), .integer(at), .text(receipt.owner.text)])
+    case .postponed(let until, let attempts, let refusedAt):
+      try database.run(
+        """
+        UPDATE outgoing_receipts SET attempts = ?2, available_at = ?3, refused_at = ?4, is_restore = 0
+        WHERE number = ?1 AND owner = ?5
+        """,
+        [
+          .integer(receipt.number), .integer(Int64(attempts)), .integer(until), DatabaseValue(refusedAt),
+          .text(receipt.owner.text),
+        ])
+    }
+  }
+
+  /// The store knows that it was delivered.
+  func markFinished(_ receipt: OutgoingReceipt) throws(DatabaseError) {
+    try database.run("UPDATE outgoing_receipts SET is_finished = 1 WHERE number = ?", [.integer(receipt.number)])
+  }
+
+  /// Receipts that the service refused in an earlier run are offered again.
+  func releaseRefusedReceipts(scope: String) throws(DatabaseError) {
+    try database.run(
+      """
+      UPDATE outgoing_receipts SET available_at = 0, refused_at = NULL
+      WHERE scope = ? AND accepted_at IS NULL AND refused_at IS NOT NULL
+      """, [.text(scope)])
+  }
+
+  /// Forgets what the service took long ago and nobody has to remember.
+  func forgetReceipts(acceptedBefore time: Int64, scope: String) throws(DatabaseError) {
+    try database.run(
+      "DELETE FROM outgoing_receipts WHERE scope = ? AND accepted_at < ? AND is_finished = 1 AND is_host_owned = 0",
+      [.text(scope), .integer(time)])
+  }
+
+  // MARK: Waiting as a whole
+
+  /// Until when the service wants no receipt.
+  func receiptsHeldUntil(scope: String) throws(DatabaseError) -> Int64? {
+    try database.run("SELECT value FROM facts WHERE name = ?", [.text("receipts_held_until \(scope)")]) {
+      $0.integer(0)
+    }.first
+  }
+
+  func hold(receiptsUntil time: Int64, scope: String) throws(DatabaseError) {
+    try database.run(
+      "INSERT OR REPLACE INTO facts VALUES (?, ?)", [.text("receipts_held_until \(scope)"), .integer(time)])
+  }
+
+  // MARK: Whose purchase it is
+
+  /// Remembers whose token goes with a purchase, before it is charged.
+  func save(accountToken token: String, of owner: DistinctID, scope: String) throws(DatabaseError) {
+    try database.run(
+      "INSERT OR REPLACE INTO account_tokens VALUES (?, ?, ?)", [.text(scope), .text(token), .text(owner.text)])
+  }
+
+  func owner(ofAccountToken token: String, scope: String) throws(DatabaseError) -> DistinctID? {
+    try database.run(
+      "SELECT distinct_id FROM account_tokens WHERE scope = ? AND token = ?", [.text(scope), .text(token.lowercased())]
+    ) { DistinctID($0.text(0)) }.first
+  }
+
+  /// The transaction without Apple's signed text: the service asks Apple itself. Google is asked by the token.
+  private static func content(_ transaction: StoreTransaction) -> String {
+    var transaction = transaction
+    if transaction.platform == .apple { transaction.proof = "" }
+    return StoredReceipts.encode(transaction)
+  }
+}
+
+/// Names a receipt in the outbox.
+struct ReceiptID: Hashable {
+  var platform: StoreTransaction.Platform
+  var text: String
+  init(_ platform: StoreTransaction.Platform, _ text: String) {
+    self.platform = platform
+    self.text = text
+  }
+}
+
+extension StoreTransaction {
+  var receiptID: ReceiptID { ReceiptID(platform, idInStore) }
+}
