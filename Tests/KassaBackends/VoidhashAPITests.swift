@@ -172,6 +172,7 @@ import Testing
       .html(302), .json(301, "{}"), .html(304), .html(511), .json(511, #"{"_tag":"Api/AuthenticationError"}"#),
       .html(400), .html(401), .html(403), .html(404), .html(407), .html(409), .html(451), .json(401, "{}"),
       .json(403, #"{"message":"Forbidden"}"#), .json(404, #"{"_tag":""}"#), .json(404, #"{"_tag":5}"#),
+      .tagged(404, "RouteNotFound"), .tagged(404, "Api/RouteNotFoundError"),
       .json(400, "[]"), .json(200, #"{"_tag":"Api/NotAuthenticatedError","message":"no"}"#, date: moment),
       .json(200, #"{"unexpected":true}"#, date: moment), .failure(.malformed("text")),
     ] as [Reply])

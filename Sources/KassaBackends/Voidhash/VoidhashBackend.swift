@@ -196,7 +196,8 @@ public final class VoidhashBackend: PersonBackend {
           timestamp: try answer.integer("timestamp"), signature: try answer.string("signature"))
       }
     } catch {
-      guard error.error.status == 404 else { throw error.error }
+      // Without the word that it is the offer which is not there, it is the route.
+      guard error.error.status == 404, error.error.code == .notServiceAnswer else { throw error.error }
       asksForSignatures = false
       return nil
     }
