@@ -19,6 +19,9 @@ final class Rig: Sendable {
 
   /// What a test wants of the configuration.
   struct Wishes: Sendable {
+    /// A back end with people, instead of one with memberships.
+    var hasPeople = false
+    var publishableKey = "vh_pk_sandbox"
     var catalogue: JSON?
     var productIDs: [String] = []
     var credential: (String, JSON) = ("api_key", "sandbox_key")
@@ -57,7 +60,22 @@ final class Rig: Sendable {
 
   deinit { close() }
 
-  var configuration: JSON {
+  var configuration: JSON { wishes.hasPeople ? configurationOfPeople : configurationOfMemberships }
+
+  private var configurationOfPeople: JSON {
+    var backend: [(String, JSON)] = [
+      ("kind", "voidhash"), ("publishable_key", JSON(wishes.publishableKey)), ("bundle_id", "com.example.app"),
+      ("base_url", "embedded:"), ("app_version", "1.0"),
+    ]
+    if let catalogue = wishes.catalogue { backend.append(("catalogue", catalogue)) }
+    return .object(
+      [
+        ("backend", .object(backend)), ("offline", wishes.offline), ("enabled", JSON(wishes.isEnabled)),
+        ("locale", "en-US"),
+      ] + wishes.others)
+  }
+
+  private var configurationOfMemberships: JSON {
     var backend: [(String, JSON)] = [
       ("kind", "whop"), ("company_id", JSON(Self.company)), ("base_url", "embedded:"), wishes.credential,
       ("product_ids", .array(wishes.productIDs.map { JSON($0) })),
@@ -128,6 +146,11 @@ final class Rig: Sendable {
   func hasAccess(_ product: String) -> Bool {
     client.clockMoved()
     return product.withCString { client.answers.answers.hasAccess($0) }
+  }
+
+  func hasPerk(_ perk: String) -> Bool {
+    client.clockMoved()
+    return perk.withCString { client.answers.answers.hasPerk($0) }
   }
 
   var isSubscribed: Bool {
@@ -212,8 +235,9 @@ final class Network: Sendable {
   var assembly: Assembly {
     { [self] configuration, surroundings throws(KassaError) in
       loop.with { $0 = surroundings.loop }
+      if configuration.backendKind == "voidhash" { return try people(configuration, surroundings) }
       let whop = try WhopConfiguration(configuration.backend)
-      let sandbox = try service(whop)
+      let sandbox = try service(whop.catalogue)
       let transport = Cable(network: self, inner: EmbeddedTransport(sandbox, time: time))
       let tokens: (any AccessTokenSource)? =
         if case .host = whop.credential { surroundings.tokens(companyID: whop.companyID) } else { nil }
@@ -234,10 +258,50 @@ final class Network: Sendable {
     }
   }
 
+  private func people(
+    _ configuration: Configuration, _ surroundings: Surroundings
+  ) throws(KassaError) -> Setup {
+    let voidhash = try VoidhashConfiguration(configuration.backend, isDebug: configuration.isDebug)
+    let sandbox = try service(voidhash.catalogue)
+    let backend = try VoidhashBackend(
+      voidhash,
+      facts: VoidhashClientFacts(
+        sdkVersion: "test", isDebug: configuration.isDebug, isObserver: configuration.isObserver, locales: ["en-US"]),
+      transport: Cable(network: self, inner: EmbeddedTransport(sandbox, time: time)), time: surroundings.time,
+      random: surroundings.random, asking: surroundings.asking, serverTime: surroundings.serverTime,
+      report: surroundings.report)
+    return Setup(
+      scope: scope.with { $0 }, backend: .people(backend), presenter: nil, webMethod: nil,
+      anonymousID: { VoidhashBackend.anonymousID($0) }, appVersion: voidhash.appVersion, store: store,
+      storeEnvironments: environments.with { $0 }, productIDs: nil, isSandbox: true,
+      priceText: { amount, currency, _ in "\(amount.text) \(currency)" },
+      simulate: { action throws(KassaError) in try sandbox.perform(action) })
+  }
+
+  /// Tells the service what a store sold, as Apple's servers would.
+  func register(_ transaction: StoreTransaction) throws {
+    let shared = try #require(sandbox.with { $0 })
+    let result = Locked<KassaError?>(nil)
+    onLoop {
+      do throws(KassaError) { try shared.sandbox.register(storeTransaction: transaction) } catch {
+        result.with { $0 = error }
+      }
+    }
+    if let error = result.with({ $0 }) { throw error }
+  }
+
+  /// What the service remembers.
+  func serviceState() throws -> JSON {
+    let shared = try #require(sandbox.with { $0 })
+    let result = Locked<JSON?>(nil)
+    onLoop { result.with { $0 = try? shared.sandbox.perform(["action": "state"]) } }
+    return try #require(result.with { $0 })
+  }
+
   /// One service, however many clients.
-  private func service(_ whop: WhopConfiguration) throws(KassaError) -> Sandbox {
+  private func service(_ catalogue: JSON?) throws(KassaError) -> Sandbox {
     if let shared = sandbox.with({ $0 }) { return shared.sandbox }
-    let new = try Sandbox(catalogue: whop.catalogue, time: time, random: SeededRandom(seed: seed))
+    let new = try Sandbox(catalogue: catalogue, time: time, random: SeededRandom(seed: seed))
     sandbox.with { $0 = Shared(sandbox: new) }
     return new
   }
