@@ -108,6 +108,8 @@ import Testing
     let error = try await bench.error { try await $0.identify(Identification(previous: user, id: DistinctID(id))) }
     #expect(error.code == .invalidArgument)
     #expect(bench.requests.isEmpty)
+    let backend: any PersonBackend = bench.backend
+    #expect(throws: KassaError.self) { try backend.check(DistinctID(id)) }
   }
 
   @Test("Attributes are written as the person, with the name of the write") func attributes() async throws {
