@@ -213,7 +213,10 @@ public final class Client: Sendable {
     }
     guard !wholeState.hasPeople else {
       let checked: Attributes
-      do throws(KassaError) { checked = try Attributes(checking: attributes, setOnce: [:]) } catch {
+      do throws(KassaError) {
+        checked = try Attributes(checking: attributes, setOnce: [:])
+        try loop.sync { engine.assumeIsolated { $0.refusal(of: DistinctID(appUserID)) } }.get()
+      } catch {
         queue.complete(operation, .failure(error))
         return operation
       }

@@ -107,6 +107,53 @@ import Testing
     #expect(problem?.message.contains("later version") == true)
   }
 
+  /// As the first version of the library wrote it; it stays as it is.
+  private static let firstVersion = """
+    PRAGMA journal_mode=WAL;
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+    CREATE TABLE memberships (
+      scope TEXT NOT NULL, id TEXT NOT NULL, product_id TEXT NOT NULL, plan_id TEXT NOT NULL, status TEXT NOT NULL,
+      created_at INTEGER NOT NULL, expires_at INTEGER, renewal_period_end INTEGER,
+      cancel_at_period_end INTEGER NOT NULL, manage_url TEXT, receipt_id TEXT, device_id TEXT, app_user_id TEXT,
+      nonce TEXT, buyer_id TEXT, confirmed_at INTEGER NOT NULL,
+      PRIMARY KEY (scope, id)) WITHOUT ROWID;
+    CREATE TABLE plans (scope TEXT PRIMARY KEY, list TEXT NOT NULL);
+    CREATE TABLE listings (
+      scope TEXT NOT NULL, app_user_id TEXT NOT NULL, confirmed_at INTEGER NOT NULL,
+      PRIMARY KEY (scope, app_user_id)) WITHOUT ROWID;
+    CREATE TABLE outbox (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, kind TEXT NOT NULL, app_user_id TEXT NOT NULL,
+      created_at INTEGER NOT NULL);
+    CREATE TABLE attempts (
+      nonce TEXT PRIMARY KEY, scope TEXT NOT NULL, plan_id TEXT NOT NULL, device_id TEXT NOT NULL, app_user_id TEXT,
+      started_at INTEGER NOT NULL) WITHOUT ROWID;
+    INSERT INTO facts VALUES ('device_id', 'device-of-old'), ('app_user_id', 'ada');
+    INSERT INTO memberships VALUES ('whop', 'mem_1', 'prod_pro', 'plan_lifetime', 'completed', 1790000000000, NULL, NULL,
+      0, NULL, NULL, 'device-of-old', 'ada', NULL, NULL, 1790000000000);
+    INSERT INTO listings VALUES ('whop', 'ada', 1790000000000);
+    INSERT INTO outbox (scope, kind, app_user_id, created_at) VALUES ('whop', 'claim', 'ada', 1790000000000);
+    PRAGMA user_version=1;
+    """
+
+  @Test("S077 what the first version wrote is read: who asks, what they have, and what the service has to hear")
+  func firstVersion() throws {
+    let directory = TemporaryDirectory()
+    try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
+    do { try Database(path: "\(directory.path)/kassa.db").script(Self.firstVersion) }
+    let time = ManualTime(wallMilliseconds: Rig.start)
+    let network = Network(time: time)
+    network.set(.offline)
+    for _ in 0..<2 {
+      let rig = try Rig(storage: directory.path, time: time, network: network)
+      #expect(rig.client.deviceID == "device-of-old")
+      #expect(rig.client.appUserID == "ada")
+      #expect(rig.hasAccess(Rig.pro))
+      #expect(rig.client.pending?["writes"]?.elements.first?["kind"]?.string == "claim")
+      #expect(rig.diagnostics().isEmpty)
+      rig.close()
+    }
+  }
+
   @Test("S073 a place that cannot be used is said, not suffered", arguments: ["/proc/kassa", "/dev/null/kassa"])
   func unusable(path: String) throws {
     let problem = #expect(throws: KassaError.self) { try Rig(storage: path) }

@@ -156,7 +156,8 @@ import Testing
     #expect(transaction.productID == "monthly")
     #expect(
       shop.asked.first?.params == [
-        "product_id": "monthly", "quantity": 1, "offer": "id", "offer_id": "winback", "app_account_token": "6f1e",
+        "product_id": "monthly", "quantity": 1, "offer": "id", "offer_id": "winback", "offer_signature": nil,
+        "app_account_token": "6f1e",
         "simulates_ask_to_buy": false, "confirm_in": ["window": 3],
       ])
   }

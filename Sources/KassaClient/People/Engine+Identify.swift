@@ -4,6 +4,11 @@ import KassaPlatform
 
 /// Telling the service who asks, and what is to be known of them. What it could not be told waits on disk.
 extension Engine {
+  /// Whether somebody may log in under this id, before anything is switched.
+  func refusal(of id: DistinctID) -> Result<Void, KassaError> {
+    do throws(KassaError) { return .success(try configured().people().check(id)) } catch { return .failure(error) }
+  }
+
   /// The local switch has been made; this tells the service of it, or takes it back when the service refuses.
   ///
   /// - Parameter revert: who asked before.

@@ -105,7 +105,9 @@ extension Engine {
     let task = Task(executorPreference: loop) { () -> Result<Void, KassaError> in
       await self.outcome { engine throws(KassaError) in
         guard let active = engine.active, active.number == number else { throw engine.replaced }
-        let person = try await active.people().person(id)
+        var person = try await active.people().person(id)
+        // One answer without what was granted a moment ago, and has not ended, may be a server's mistake.
+        if engine.isDowngrade(person, of: id) { person = try await active.people().person(id) }
         engine.learn(person, as: id, cause: cause, configuration: number)
       }
     }
@@ -116,6 +118,14 @@ extension Engine {
       reportOnce("not_service_answer", error.message, ["status": JSON(error.status)])
     }
     try result.get()
+  }
+
+  /// Whether a grant that has not ended is missing, and not even listed as ended.
+  private func isDowngrade(_ person: Person?, of id: DistinctID) -> Bool {
+    guard let known = state.knowledge.person, known.id == id else { return false }
+    let now = state.now
+    let listed = Set((person?.grants ?? []).map(\.perk))
+    return known.person.grants.contains { $0.isActive && ($0.expiresAt ?? .max) > now && !listed.contains($0.perk) }
   }
 
   /// What the service says of whoever asked for it. If somebody else asks now, it is kept for them and shown to nobody.

@@ -8,68 +8,6 @@ import KassaPlatform
 /// Used by one thread at a time: whoever opens the client, then the client's loop. Every write is one transaction; what was
 /// written is on disk when the call returns.
 final class ClientStorage: @unchecked Sendable {
-  /// The number of the schema, in the file's `user_version`. A file of an older version is brought up step by step.
-  private static let version: Int64 = 1
-  ///
-  /// Long texts and blobs are in tables with a rowid: looking for a key in one without reads all of the row.
-  private static let schema = """
-    CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-    CREATE TABLE memberships (
-      scope TEXT NOT NULL, id TEXT NOT NULL, product_id TEXT NOT NULL, plan_id TEXT NOT NULL, status TEXT NOT NULL,
-      created_at INTEGER NOT NULL, expires_at INTEGER, renewal_period_end INTEGER,
-      cancel_at_period_end INTEGER NOT NULL, manage_url TEXT, receipt_id TEXT, device_id TEXT, app_user_id TEXT,
-      nonce TEXT, buyer_id TEXT, confirmed_at INTEGER NOT NULL,
-      PRIMARY KEY (scope, id)) WITHOUT ROWID;
-    CREATE TABLE plans (scope TEXT PRIMARY KEY, list TEXT NOT NULL);
-    CREATE TABLE listings (
-      scope TEXT NOT NULL, app_user_id TEXT NOT NULL, confirmed_at INTEGER NOT NULL,
-      PRIMARY KEY (scope, app_user_id)) WITHOUT ROWID;
-    CREATE TABLE outbox (
-      id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, kind TEXT NOT NULL, app_user_id TEXT NOT NULL,
-      created_at INTEGER NOT NULL, content TEXT);
-    CREATE TABLE attempts (
-      nonce TEXT PRIMARY KEY, scope TEXT NOT NULL, plan_id TEXT NOT NULL, device_id TEXT NOT NULL, app_user_id TEXT,
-      started_at INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE receipts (
-      scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT NOT NULL, plan_id TEXT, product_id TEXT,
-      app_user_id TEXT, captured_at INTEGER NOT NULL, is_finished INTEGER NOT NULL, is_accepted INTEGER NOT NULL,
-      PRIMARY KEY (scope, store, id));
-    CREATE TABLE outgoing_receipts (
-      number INTEGER PRIMARY KEY, scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT,
-      product_slug TEXT, purchase_token TEXT, owner TEXT NOT NULL, restore_owner TEXT, is_restore INTEGER NOT NULL,
-      is_host_owned INTEGER NOT NULL, attempts INTEGER NOT NULL, available_at INTEGER NOT NULL, refused_at INTEGER,
-      accepted_at INTEGER, is_finished INTEGER NOT NULL,
-      UNIQUE (scope, store, id));
-    CREATE INDEX waiting_receipts ON outgoing_receipts (scope, number) WHERE accepted_at IS NULL;
-    CREATE TABLE account_tokens (
-      scope TEXT NOT NULL, token TEXT NOT NULL, distinct_id TEXT NOT NULL, PRIMARY KEY (scope, token)) WITHOUT ROWID;
-    CREATE TABLE people (
-      scope TEXT NOT NULL, distinct_id TEXT NOT NULL, document TEXT NOT NULL, fetched_at INTEGER NOT NULL,
-      PRIMARY KEY (scope, distinct_id));
-    CREATE TABLE catalogues (
-      scope TEXT PRIMARY KEY, document TEXT NOT NULL, app_version TEXT, fetched_at INTEGER NOT NULL);
-
-    CREATE TABLE answers (
-      scope TEXT PRIMARY KEY, app_user_id TEXT, policy TEXT NOT NULL, listed_at INTEGER NOT NULL, list BLOB NOT NULL);
-    CREATE TRIGGER membership_added AFTER INSERT ON memberships
-      BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
-    CREATE TRIGGER membership_changed AFTER UPDATE ON memberships
-      BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
-    CREATE TRIGGER membership_removed AFTER DELETE ON memberships
-      BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
-    CREATE TRIGGER receipt_added AFTER INSERT ON receipts BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
-    CREATE TRIGGER receipt_changed AFTER UPDATE OF content, plan_id, product_id ON receipts
-      BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
-    CREATE TRIGGER receipt_removed AFTER DELETE ON receipts BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
-    CREATE TRIGGER claim_added AFTER INSERT ON outbox BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
-    CREATE TRIGGER claim_removed AFTER DELETE ON outbox BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
-    CREATE TRIGGER person_added AFTER INSERT ON people BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
-    CREATE TRIGGER person_removed AFTER DELETE ON people BEGIN DELETE FROM answers WHERE scope = OLD.scope; END;
-    CREATE TRIGGER catalogue_added AFTER INSERT ON catalogues BEGIN DELETE FROM answers WHERE scope = NEW.scope; END;
-    CREATE TRIGGER anonymous_changed AFTER INSERT ON facts WHEN NEW.name = 'anonymous_id'
-      BEGIN DELETE FROM answers WHERE app_user_id IS NULL; END;
-    """
-
   let database: Database
   private var dataVersion: Int64 = 0
 
@@ -79,16 +17,14 @@ final class ClientStorage: @unchecked Sendable {
     try database.keepLog()
     try database.script("PRAGMA synchronous=FULL")
     let found = try version()
-    guard found <= Self.version else {
+    guard (0...StorageSchema.version).contains(found) else {
       throw DatabaseError(code: 0, message: "it was written by a later version of the library (schema \(found))")
     }
-    if found < Self.version {
+    if found < StorageSchema.version {
       try database.transaction { () throws(DatabaseError) in
         // Another process may have been quicker.
-        if try version() < 1 {
-          try database.script(Self.schema)
-          try database.script("PRAGMA user_version=1")
-        }
+        for step in StorageSchema.steps.dropFirst(Int(clamping: try version())) { try database.script(step) }
+        try database.script("PRAGMA user_version=\(StorageSchema.version)")
       }
     }
     // The loop must not stand still for long; a write takes well under a millisecond.

@@ -13,8 +13,17 @@ extension StoreOrder {
       }
     return [
       "product_id": JSON(productID), "quantity": JSON(quantity), "offer": JSON(word), "offer_id": JSON(id),
+      "offer_signature": offerSignature?.document ?? .null,
       "app_account_token": JSON(appAccountToken), "simulates_ask_to_buy": JSON(simulatesAskToBuy),
       "confirm_in": confirmIn ?? .null,
+    ]
+  }
+}
+
+extension OfferSignature {
+  fileprivate var document: JSON {
+    [
+      "key_id": JSON(keyID), "nonce": JSON(nonce), "timestamp": JSON(timestamp), "signature": JSON(signature),
     ]
   }
 }
