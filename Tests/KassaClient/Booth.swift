@@ -16,7 +16,7 @@ struct Booth {
 
   init(
     storage: String = ":memory:", after before: Booth? = nil, others: [(String, JSON)] = [], catalogue: JSON? = nil,
-    isEnabled: Bool = true, seed: UInt64 = 1, offline: Bool = false,
+    isEnabled: Bool = true, environment: String = "production", seed: UInt64 = 1, offline: Bool = false,
     script: (inout ScriptedStore.Script) -> Void = { _ in }
   ) throws {
     let time = before?.rig.time ?? ManualTime(wallMilliseconds: Rig.start)
@@ -31,7 +31,8 @@ struct Booth {
     let network = before?.rig.network ?? Network(time: time, store: store)
     if before == nil { network.setScope("voidhash") }
     if offline { network.set(.offline) }
-    let wishes = Rig.Wishes(hasPeople: true, catalogue: catalogue, isEnabled: isEnabled, others: others)
+    let wishes = Rig.Wishes(
+      hasPeople: true, environment: environment, catalogue: catalogue, isEnabled: isEnabled, others: others)
     rig = try Rig(
       wishes, storage: storage, time: time, network: network, seed: seed, configure: !offline)
     if offline { _ = client.configure(rig.configuration) }

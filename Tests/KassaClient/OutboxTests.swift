@@ -269,6 +269,72 @@ import Testing
     #expect(booth.pendingCount == 0)
   }
 
+  @Test("In development mode a purchase goes to the development route; without debug there is no such mode")
+  func development() throws {
+    let booth = try Booth(others: [("debug", true)], environment: "development")
+    #expect(try booth.buy("pro_monthly", booth.sold("1"))["synced"]?.bool == true)
+    #expect(booth.sent().isEmpty)
+    #expect(booth.rig.network.requests.contains { $0.url.hasSuffix("/development/purchase") })
+    booth.waitUntil { booth.rig.hasPerk("premium") }
+    #expect(booth.rig.hasPerk("premium"))
+    #expect(throws: Rig.Failure.self) { try Booth(environment: "development") }
+  }
+
+  @Test("S014 Whoever logs in while a report is under way has a queue of their own")
+  func switchUnderWay() throws {
+    let booth = try Booth()
+    _ = try booth.logIn("ada")
+    let (first, second) = (try booth.sold("1"), try booth.sold("2", Booth.coins, kind: .consumable))
+    booth.rig.network.hold { $0.url.hasSuffix(Booth.sync) }
+    try booth.rig.result(of: booth.client.report(transaction: "1"))
+    _ = try booth.logIn("bob")
+    try booth.rig.result(of: booth.client.report(transaction: "2"))
+    booth.rig.network.hold(nil)
+    booth.waitUntil { booth.pendingCount == 0 }
+    #expect(try booth.accepted()[first.id]?.owner == "ada")
+    #expect(try booth.accepted()[second.id]?.owner == "bob")
+    #expect(booth.sent() == ["ada 1", "bob 2"])
+  }
+
+  // MARK: Time
+
+  @Test(
+    "S063 Every operation ends within its bound, whatever the network does",
+    arguments: ["offline", "silent", "500", "html", "empty"])
+  func watchdog(weather: String) throws {
+    let booth = try Booth()
+    let transaction = try booth.sold("1", Booth.lifetime, kind: .nonConsumable)
+    booth.store.change {
+      $0.outcome = .success(.purchased(.verified(transaction)))
+      $0.entitlements = [.verified(transaction)]
+    }
+    let network = booth.rig.network
+    switch weather {
+    case "offline": network.set(.offline)
+    case "silent": network.set(.silent)
+    case "500": network.set(.answers(HTTPResponse(status: 500)))
+    case "html": network.set(.answers(HTTPResponse(status: 200, body: Array("<html>".utf8))))
+    default: network.set(.answers(HTTPResponse(status: 200)))
+    }
+    let client = booth.client
+    // A request takes 10 s at most; what waits for the service waits for its own time besides.
+    let operations: [(name: String, seconds: Int64, start: () -> UInt64)] = [
+      ("products", 11, { client.products(nil) }), ("purchase", 21, { client.purchase("pro_lifetime", [:]) }),
+      ("log_in", 21, { client.logIn("ada") }), ("set_attributes", 21, { client.setAttributes(["a": 1], [:]) }),
+      ("restore", 31, { client.restorePurchases() }), ("sync_purchases", 21, { client.syncPurchases() }),
+      ("sync_pending_work", 3, { client.syncPendingWork() }), ("report", 1, { client.report(transaction: "1") }),
+      ("configure", 11, { client.configure(booth.rig.configuration) }),
+    ]
+    for operation in operations {
+      let started = booth.rig.time.bootNanoseconds
+      _ = try booth.rig.completion(of: operation.start())
+      let seconds = (booth.rig.time.bootNanoseconds - started) / 1_000_000_000
+      #expect(seconds <= operation.seconds, "\(operation.name)")
+    }
+    #expect(booth.store.finished.isEmpty)
+    #expect(booth.pendingCount == 1)
+  }
+
   // MARK: The disk
 
   @Test("S071 Where nothing can be written, nothing is charged")

@@ -21,7 +21,7 @@ final class Rig: Sendable {
   struct Wishes: Sendable {
     /// A back end with people, instead of one with memberships.
     var hasPeople = false
-    var publishableKey = "vh_pk_sandbox"
+    var environment = "production"
     var catalogue: JSON?
     var productIDs: [String] = []
     var credential: (String, JSON) = ("api_key", "sandbox_key")
@@ -64,8 +64,8 @@ final class Rig: Sendable {
 
   private var configurationOfPeople: JSON {
     var backend: [(String, JSON)] = [
-      ("kind", "voidhash"), ("publishable_key", JSON(wishes.publishableKey)), ("bundle_id", "com.example.app"),
-      ("base_url", "embedded:"), ("app_version", "1.0"),
+      ("kind", "voidhash"), ("publishable_key", "vh_pk_sandbox"), ("bundle_id", "com.example.app"),
+      ("base_url", "embedded:"), ("app_version", "1.0"), ("environment", JSON(wishes.environment)),
     ]
     if let catalogue = wishes.catalogue { backend.append(("catalogue", catalogue)) }
     return .object(
@@ -186,6 +186,8 @@ final class Network: Sendable {
   enum Weather: Sendable {
     case fine
     case offline
+    /// Nobody answers, which the transport notices after 10 s.
+    case silent
     /// Every answer is this one.
     case answers(HTTPResponse)
   }
@@ -315,6 +317,12 @@ final class Network: Sendable {
       while network.hold.with({ $0 })?(request) ?? false {
         do throws(CancellationError) { try await network.time.sleep(milliseconds: 100) } catch { throw .cancelled }
       }
+      // Time may pass meanwhile: nothing is under way.
+      if case .silent = network.weather.with({ $0 }) {
+        do throws(CancellationError) {
+          try await network.time.sleep(milliseconds: Constants.requestMilliseconds)
+        } catch { throw .cancelled }
+      }
       network.open.with { $0 += 1 }
       defer { network.open.with { $0 -= 1 } }
       switch network.weather.with({ $0 }) {
@@ -323,6 +331,7 @@ final class Network: Sendable {
         network.answered.with { _ = $0.insert(request.method) }
         return network.change.with { $0 }.map { $0(request, response) } ?? response
       case .offline: throw .offline("cut by the test")
+      case .silent: throw .timedOut
       case .answers(let response): return response
       }
     }

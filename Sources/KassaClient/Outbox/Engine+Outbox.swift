@@ -20,6 +20,8 @@ struct OutboxState {
   var wanted: Urgency?
   var timer: Task<Void, Never>?
   var isUnreadable = false
+  /// How often in a row what is to be told of people could not be told.
+  var writeFailures = 0
   /// Restored or bought by this client: whoever finishes transactions otherwise, it finishes these.
   var ownPurchases: Set<String> = []
   /// Scopes whose refused receipts have been offered again in this run.
@@ -80,9 +82,13 @@ extension Engine {
   /// How long nothing can be sent; nil when only something else can change that.
   private func outboxWait(_ active: Active) -> Int64? {
     if outbox.isUnreadable { return Constants.backgroundBackoffCapMilliseconds }
-    guard let next = try? storage.nextReceiptTime(scope: active.setup.scope) else { return nil }
+    let next = (try? storage.nextReceiptTime(scope: active.setup.scope)) ?? nil
     let held = (try? storage.receiptsHeldUntil(scope: active.setup.scope)) ?? nil
-    let wait = max(next, held ?? 0).subtracting(state.now)
+    let receipts = next.map { max($0, held ?? 0).subtracting(state.now) }
+    let writes =
+      outbox.writeFailures > 0
+      ? RetryPolicy.interactive.delay(retry: outbox.writeFailures, jitter: random.fraction()) : nil
+    guard let wait = [receipts, writes].compactMap(\.self).min() else { return nil }
     switch pause(of: active) {
     case .unauthorized: return nil
     case .failing(let milliseconds): return max(wait, milliseconds, 1)

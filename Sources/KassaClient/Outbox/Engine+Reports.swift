@@ -12,12 +12,13 @@ extension Engine {
     let report = try TransactionReport(document, platform: active.setup.storePlatform)
     let transaction = try report.signedText.map { text throws(KassaError) in try verified(text, active) }
     let id = transaction?.id ?? report.transactionID
-    var receipt = OutgoingReceipt(
-      platform: active.setup.storePlatform, transactionID: id, originalID: transaction?.originalID,
-      storeProductID: transaction?.productID, purchaseToken: report.purchaseToken ?? transaction?.purchaseToken,
-      environment: transaction?.environment, owner: owner, isHostOwned: true)
-    receipt.productSlug = transaction.flatMap { state.knowledge.catalogue?.product(selling: $0)?.slug }
-    receipt.isRestore = report.isRestore
+    var receipt =
+      transaction.map { self.receipt(of: $0, for: owner) }
+      ?? OutgoingReceipt(
+        platform: active.setup.storePlatform, transactionID: id, purchaseToken: report.purchaseToken, owner: owner)
+    (receipt.isHostOwned, receipt.isRestore) = (true, report.isRestore)
+    // It is the host's in any case; only it is not sent.
+    if isSkipped(receipt, active) { return ["transaction_id": JSON(id)] }
     let (scope, new) = (active.setup.scope, receipt)
     do throws(DatabaseError) {
       if report.isRestore {

@@ -129,6 +129,7 @@ extension Engine {
   func sendPersonWrites(_ active: Active) async {
     guard case .people(let backend) = active.setup.backend, backend.pause == nil else { return }
     let writes = read { storage throws(DatabaseError) in try storage.personWrites(scope: active.setup.scope) } ?? []
+    if writes.isEmpty { outbox.writeFailures = 0 }
     for (number, write) in writes where !people.firstTries.contains(number) {
       guard isCurrent(active), !Task.isCancelled else { return }
       do throws(KassaError) {
@@ -137,10 +138,14 @@ extension Engine {
         case .identify(let identification): person = try await backend.identify(identification)
         case .attributes(let attributes, let id): person = try await backend.setAttributes(attributes, of: id)
         }
+        outbox.writeFailures = 0
         forget(number)
         learn(person, as: write.person, cause: .login)
       } catch {
-        guard !error.isTransient, error.code != .cancelled, !active.isPausedByKey(error) else { return }
+        guard !error.isTransient, error.code != .cancelled, !active.isPausedByKey(error) else {
+          outbox.writeFailures += 1
+          return
+        }
         forget(number)
         report(
           "person_write_rejected", "the service refuses what was written of a person: \(error.message)",

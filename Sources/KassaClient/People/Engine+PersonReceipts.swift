@@ -28,10 +28,9 @@ extension Engine {
   /// Takes a transaction of the store in, from a purchase or by itself.
   @discardableResult
   func capture(
-    _ transaction: StoreTransaction, from origin: Origin, _ active: Active, _ backend: any PersonBackend,
-    offered: Catalogue.Product? = nil
+    _ transaction: StoreTransaction, from origin: Origin, _ active: Active, offered: Catalogue.Product? = nil
   ) -> Capture {
-    let capture = save(transaction, active, backend, offered)
+    let capture = save(transaction, active, offered)
     if origin == .purchase {
       toldTransactions.insert(transaction.key)
     } else if isInStore {
@@ -47,20 +46,12 @@ extension Engine {
   }
 
   private func save(
-    _ transaction: StoreTransaction, _ active: Active, _ backend: any PersonBackend, _ offered: Catalogue.Product?
+    _ transaction: StoreTransaction, _ active: Active, _ offered: Catalogue.Product?
   ) -> Capture {
     let owner = owner(of: transaction, active)
     guard let owner else { return .notSaved }
-    let product = offered ?? state.knowledge.catalogue?.product(selling: transaction)
-    let receipt = OutgoingReceipt(
-      transaction, productSlug: product?.slug, owner: owner, purchaseToken: transaction.purchaseToken)
-    if backend.obstacle(to: receipt) == .testing {
-      reportOnce(
-        "storekit_testing_transaction_skipped",
-        "transactions of an Xcode StoreKit configuration are not sent: nobody but this machine could check them",
-        ["transaction_id": JSON(transaction.id)])
-      return .skipped
-    }
+    let receipt = receipt(of: transaction, for: owner, offered: offered)
+    if isSkipped(receipt, active) { return .skipped }
     let scope = active.setup.scope
     let saved = write { storage throws(DatabaseError) -> Capture in
       guard let known = try storage.receiptRow(transaction.receiptID, scope: scope) else {
@@ -79,6 +70,29 @@ extension Engine {
       return known.isAccepted ? .known(known.id) : .queued(known.id, isNew: false)
     }
     return saved ?? .notSaved
+  }
+
+  func receipt(
+    of transaction: StoreTransaction, for owner: DistinctID, offered: Catalogue.Product? = nil
+  ) -> OutgoingReceipt {
+    let product = offered ?? state.knowledge.catalogue?.product(selling: transaction)
+    return OutgoingReceipt(
+      platform: transaction.platform, transactionID: transaction.id, originalID: transaction.originalID,
+      storeProductID: transaction.productID, productSlug: product?.slug, purchaseToken: transaction.purchaseToken,
+      environment: transaction.environment, purchasedAt: transaction.purchasedAt, quantity: transaction.quantity,
+      owner: owner)
+  }
+
+  /// Whether a receipt is not for the service, which is said once.
+  func isSkipped(_ receipt: OutgoingReceipt, _ active: Active) -> Bool {
+    guard case .people(let backend) = active.setup.backend, backend.obstacle(to: receipt) == .testing else {
+      return false
+    }
+    reportOnce(
+      "storekit_testing_transaction_skipped",
+      "transactions of an Xcode StoreKit configuration are not sent: nobody but this machine could check them",
+      ["transaction_id": JSON(receipt.transactionID)])
+    return true
   }
 
   /// Whose purchase it is, the first that is known: who opened the sheet, who restored its series, whose token it
@@ -174,14 +188,4 @@ extension StoreTransaction {
 
   /// Whether it is a later state than that one.
   fileprivate func isNewer(than other: StoreTransaction) -> Bool { (signedAt ?? .min) > (other.signedAt ?? .min) }
-}
-
-extension OutgoingReceipt {
-  init(_ transaction: StoreTransaction, productSlug: String?, owner: DistinctID, purchaseToken: String?) {
-    self.init(
-      platform: transaction.platform, transactionID: transaction.id, originalID: transaction.originalID,
-      storeProductID: transaction.productID, productSlug: productSlug, purchaseToken: purchaseToken,
-      environment: transaction.environment, purchasedAt: transaction.purchasedAt, quantity: transaction.quantity,
-      owner: owner)
-  }
 }

@@ -13,7 +13,9 @@ extension Engine {
       throw KassaError(.unsupported, "there is nothing to restore without a store: configure \"store\"")
     }
     guard try await store.restore() else { return ["outcome": "cancelled", "restored": false, "person": .null] }
-    let owned = verified(try await store.entitlements()).filter { $0.kind != .consumable && $0.isNews }
+    let owned = verified(try await store.entitlements()).filter {
+      $0.kind != .consumable && $0.isNews && !isSkipped(receipt(of: $0, for: owner), active)
+    }
     try queueRestore(of: owned, for: owner, active)
     wakeOutbox()
     guard await isAccepted(owned.map(\.receiptID), within: Constants.restoreWaitMilliseconds, active) else {
@@ -35,12 +37,9 @@ extension Engine {
     of transactions: [StoreTransaction], for owner: DistinctID, _ active: Active
   ) throws(KassaError) {
     let scope = active.setup.scope
-    let catalogue = state.knowledge.catalogue
     do throws(DatabaseError) {
       for transaction in transactions {
-        var receipt = OutgoingReceipt(
-          transaction, productSlug: catalogue?.product(selling: transaction)?.slug, owner: owner,
-          purchaseToken: transaction.purchaseToken)
+        var receipt = receipt(of: transaction, for: owner)
         receipt.isRestore = true
         try storage.addAgain(receipt, transaction, scope: scope)
         // Renewals of what was restored are theirs, too.
@@ -56,18 +55,20 @@ extension Engine {
   /// does not have it.
   func syncPurchases() async throws(KassaError) -> JSON {
     let active = try configured()
-    let backend = try active.people()
+    _ = try active.people()
     guard let store = active.setup.store else {
       throw KassaError(.unsupported, "kassa_sync_purchases needs a store: configure \"store\"")
     }
     var ids: [ReceiptID] = []
     for transaction in verified(try await store.unfinished()) + verified(try await store.entitlements())
     where isCurrent(active) {
-      if let id = capture(transaction, from: .store, active, backend).id { ids.append(id) }
+      if let id = capture(transaction, from: .store, active).id { ids.append(id) }
     }
     let isSynced = await isAccepted(ids, within: Constants.syncPurchasesWaitMilliseconds, active)
     if isSynced { try? await refreshPerson(.refresh) }
-    return .object([("synced", JSON(isSynced)), ("person", state.person)] + (try pendingCount(active)))
+    return [
+      "synced": JSON(isSynced), "person": state.person, "pending_transaction_count": JSON(try pendingCount(active)),
+    ]
   }
 
   /// Reports what cannot be verified, and gives the rest.
@@ -90,13 +91,12 @@ extension Engine {
       guard left > 0 else { break }
       await waitForProgress(milliseconds: left)
     }
-    return .object([("completed", JSON(outbox.sender == nil))] + (try pendingCount(active)))
+    let count = try pendingCount(active)
+    return ["completed": JSON(count == 0), "pending_transaction_count": JSON(count)]
   }
 
-  private func pendingCount(_ active: Active) throws(KassaError) -> [(String, JSON)] {
-    do throws(DatabaseError) {
-      return [("pending_transaction_count", JSON(try storage.waitingReceiptCount(scope: active.setup.scope)))]
-    } catch {
+  private func pendingCount(_ active: Active) throws(KassaError) -> Int64 {
+    do throws(DatabaseError) { return try storage.waitingReceiptCount(scope: active.setup.scope) } catch {
       throw KassaError(.storage, "the outbox cannot be read: \(error.message)", retryable: true)
     }
   }

@@ -63,12 +63,11 @@ extension Engine {
       appAccountToken: token, simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
     let ending = await openSheet(order, store)
     defer { closeSheet(active) }
-    return try await conclude(ending, product, active, backend, tellingAs: origin)
+    return try await conclude(ending, product, active, tellingAs: origin)
   }
 
   private func conclude(
-    _ ending: Result<StoreOutcome, KassaError>, _ product: Product, _ active: Active, _ backend: any PersonBackend,
-    tellingAs origin: Origin
+    _ ending: Result<StoreOutcome, KassaError>, _ product: Product, _ active: Active, tellingAs origin: Origin
   ) async throws(KassaError) -> JSON {
     let outcome: StoreOutcome
     do throws(KassaError) { outcome = try ending.get() } catch {
@@ -84,7 +83,7 @@ extension Engine {
       throw KassaError(.transactionUnverified, "the store's transaction cannot be verified: \(message)", reason: reason)
     case .purchased(.verified(let transaction)):
       outbox.ownPurchases.insert(transaction.key)
-      let capture = capture(transaction, from: origin, active, backend, offered: product.listed)
+      let capture = capture(transaction, from: origin, active, offered: product.listed)
       closeSheet(active)
       var synced = false
       if let id = capture.id {

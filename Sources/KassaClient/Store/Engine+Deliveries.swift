@@ -20,9 +20,9 @@ extension Engine {
     case .verified(let transaction):
       switch active.setup.backend {
       case .memberships: return take(transaction, from: origin, active)
-      case .people(let backend):
+      case .people:
         // What comes from the store of another configuration comes again when that one is back.
-        if isCurrent(active) { capture(transaction, from: origin, active, backend) }
+        if isCurrent(active) { capture(transaction, from: origin, active) }
         return nil
       }
     case .unverified(let id, let productID, let reason, let message):

@@ -117,6 +117,8 @@ extension Engine {
     let deliveries = try await store.entitlements()
     guard isCurrent(active) else { return }
     for delivery in deliveries { deliver(delivery, from: .store, active) }
+    // Where people have perks, the service says until when.
+    if active.hasPeople { return }
     let listed = deliveries.compactMap(\.verifiedTransaction)
     // A list with something unreadable in it leaves out more than is known.
     if listed.count == deliveries.count { endUnlisted(Set(listed.map(\.key)), askedAt: askedAt, active) }
