@@ -88,14 +88,9 @@ class PaymentError(PurchaseError):
 class StoreError(PurchaseError):
     """A purchase in the store could not be made, or what it delivered is not believed.
 
-<<<<<<< HEAD
-    Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `storekit_transaction_unverified`, `store_failed`,
+    Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `storekit_transaction_unverified`,
+    `invalid_transaction`, `read_only_purchase_not_allowed`, `reconcile_transactions_failed`, `store_failed`,
     `unsupported_store`.
-=======
-    Codes: `plan_not_mapped`, `product_not_found`, `offer_unavailable`, `transaction_unverified`,
-    `storekit_transaction_unverified`, `invalid_transaction`, `read_only_purchase_not_allowed`,
-    `reconcile_transactions_failed`, `store_failed`, `unsupported_store`.
->>>>>>> voidhash
     """
 
 
@@ -142,15 +137,10 @@ FAMILIES: dict[str, type[KassaError]] = {
     "plan_not_mapped": StoreError,
     "product_not_found": StoreError,
     "offer_unavailable": StoreError,
-<<<<<<< HEAD
-    "storekit_transaction_unverified": StoreError,
-=======
-    "transaction_unverified": StoreError,
     "storekit_transaction_unverified": StoreError,
     "invalid_transaction": StoreError,
     "read_only_purchase_not_allowed": StoreError,
     "reconcile_transactions_failed": StoreError,
->>>>>>> voidhash
     "store_failed": StoreError,
     "unsupported_store": StoreError,
     "payment_failed": PaymentError,
