@@ -150,9 +150,7 @@ PERSON: Json = {
 OFFER: Json = {
     "id": "welcome_back",
     "kind": "promotional",
-    "phases": [
-        {"payment_mode": "pay_as_you_go", "price": MONEY, "period": {"unit": "month", "count": 1}, "cycles": 3}
-    ],
+    "phases": [{"payment_mode": "pay_as_you_go", "price": MONEY, "period": {"unit": "month", "count": 1}, "cycles": 3}],
     "store_offer_id": "com.example.app.back",
 }
 
