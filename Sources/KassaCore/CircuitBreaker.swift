@@ -40,12 +40,12 @@ public struct CircuitBreaker: Sendable {
   }
 
   /// A failure of the service itself: no answer, 408 or 5xx. A refusal (other 4xx) is no failure. True when this opened
-  /// it, for the first time or again after a probe.
+  /// it, for the first time or again after a probe. `isProbe`: false for a request that went out while it was closed.
   @discardableResult
-  public mutating func failed(now: Int64) -> Bool {
+  public mutating func failed(now: Int64, isProbe: Bool = true) -> Bool {
     if openUntil != nil {
       // Requests that were under way when it opened say nothing new.
-      guard probeStarted != nil else { return false }
+      guard isProbe, probeStarted != nil else { return false }
       cooldown = min(cooldown * 2, Constants.breakerLongestCooldownMilliseconds)
       openUntil = now.adding(cooldown)
       probeStarted = nil
@@ -58,7 +58,9 @@ public struct CircuitBreaker: Sendable {
   }
 
   /// The caller gave up, or the answer says nothing about the service: no verdict.
-  public mutating func abandoned() { probeStarted = nil }
+  public mutating func abandoned(isProbe: Bool = true) {
+    if isProbe { probeStarted = nil }
+  }
 
   /// The host came to the foreground, or the network came back: a probe may be sent at once, unless one is under way.
   /// If it fails, the wait is as long as it would have been.

@@ -99,8 +99,6 @@ public enum Constants {
   public static let syncPendingWaitMilliseconds: Int64 = 2_000
   /// Voidhash [make and restore purchases]: a receipt that was refused for good is offered again after 6 hours.
   public static let refusedReceiptMilliseconds: Int64 = 6 * 3_600_000
-  /// Kassa: a wait that the service asks for is believed up to an hour.
-  public static let longestReceiptHoldMilliseconds: Int64 = 3_600_000
   /// Kassa: so many receipts are read at a time, and so many results written together.
   public static let outboxBatch = 64
   /// Kassa: while another process sends, it is looked so often whether it still does.

@@ -28,6 +28,9 @@ public protocol PersonBackend: AnyObject {
   /// The token that ties a purchase in the store to a person.
   func accountToken(of id: DistinctID) -> String
 
+  /// Refuses an id that nobody may log in with: to be called before anybody becomes it.
+  func check(_ id: DistinctID) throws(KassaError)
+
   /// Why nothing would be sent now, without asking: so that a queue waits as a whole. nil when something would.
   var pause: BackendPause? { get }
 

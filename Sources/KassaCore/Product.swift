@@ -73,7 +73,7 @@ extension Product {
     func price(per unit: Period.Unit) -> JSON {
       guard let money = subscription.period.price(per: unit, of: store.price.money) else { return .null }
       // The store's own text, where the price is the store's own.
-      if subscription.period == Period(1, unit), money == store.price.money { return store.price.document }
+      if money == store.price.money { return store.price.document }
       return money.document(formatted: text(money.amount, money.currency, nil))
     }
     return [

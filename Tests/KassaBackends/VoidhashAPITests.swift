@@ -47,7 +47,9 @@ import Testing
   @Test("Every request carries the headers, and none is empty") func headers() async throws {
     let bench = try VoidhashBench(
       [("sdk", "android"), ("environment", "all"), ("base_url", "https://broker.example/x/")],
-      facts: VoidhashClientFacts(sdkVersion: "0.1.0", isDebug: true, isObserver: true, locales: ["de-DE", "b\nad"])
+      facts: VoidhashClientFacts(
+        sdkVersion: "0.1.0", isDebug: true, isObserver: true,
+        locales: ["de_DE.UTF-8", "b\nad", "C", "en,fr", "zh-Hant-HK"])
     ) { _, _ in .person() }
     _ = try await bench.backend.person(user)
     _ = try await bench.backend.person(user)
@@ -59,7 +61,7 @@ import Testing
       "x-publishable-key": "vh_pk_test", "x-distinct-id": "user-123", "x-client-bundle-id": "com.example.app",
       "x-is-backgrounded": "false", "x-is-debug-build": "true", "x-observer-mode": "true", "x-platform": "android",
       "x-platform-flavor": "native", "x-sdk": "android", "x-sdk-version": "0.1.0", "x-environment": "all",
-      "x-client-locale": "de-DE", "x-preferred-locales": "de-DE", "accept": "application/json",
+      "x-client-locale": "de-DE", "x-preferred-locales": "de-DE,zh-Hant-HK", "accept": "application/json",
     ]
     for (name, value) in expected { #expect(request.header(name) == value, "\(name)") }
     for name in ["x-client-version", "x-platform-version", "x-storefront", "content-type", "if-none-match"] {
@@ -172,6 +174,7 @@ import Testing
       .html(302), .json(301, "{}"), .html(304), .html(511), .json(511, #"{"_tag":"Api/AuthenticationError"}"#),
       .html(400), .html(401), .html(403), .html(404), .html(407), .html(409), .html(451), .json(401, "{}"),
       .json(403, #"{"message":"Forbidden"}"#), .json(404, #"{"_tag":""}"#), .json(404, #"{"_tag":5}"#),
+      .tagged(404, "RouteNotFound"), .tagged(404, "Api/RouteNotFoundError"),
       .json(400, "[]"), .json(200, #"{"_tag":"Api/NotAuthenticatedError","message":"no"}"#, date: moment),
       .json(200, #"{"unexpected":true}"#, date: moment), .failure(.malformed("text")),
     ] as [Reply])

@@ -108,6 +108,8 @@ import Testing
     let error = try await bench.error { try await $0.identify(Identification(previous: user, id: DistinctID(id))) }
     #expect(error.code == .invalidArgument)
     #expect(bench.requests.isEmpty)
+    let backend: any PersonBackend = bench.backend
+    #expect(throws: KassaError.self) { try backend.check(DistinctID(id)) }
   }
 
   @Test("Attributes are written as the person, with the name of the write") func attributes() async throws {
@@ -174,7 +176,7 @@ import Testing
     }
   }
 
-  @Test("Made-up ids have the service's prefix") func anonymous() throws {
+  @Test("Made-up ids have the service's prefix, in lower case") func anonymous() {
     let id = VoidhashBackend.anonymousID("0E61C9C6-9C1D-4E3F-8C5B-1D2E3F4A5B6C")
     #expect(id.text == "vh:anon:0e61c9c6-9c1d-4e3f-8c5b-1d2e3f4a5b6c")
   }

@@ -18,6 +18,8 @@ final class ScriptedStore: Store, @unchecked Sendable {
     var isRestoreDismissed = false
     var graceEndsAt: [String: Int64] = [:]
     var isOutOfReach = false
+    /// What signed texts say.
+    var signed: [String: StoreDelivery] = [:]
     /// Kept open until the test lets it go.
     var isSheetOpen = false
   }
@@ -85,6 +87,11 @@ final class ScriptedStore: Store, @unchecked Sendable {
       ["transaction": ["store": "apple", "id": JSON(id)], "grace_period_ends_at": JSON(end)]
     }
     return ["statuses": .array(statuses)]
+  }
+
+  func read(signedTransaction text: String) -> StoreDelivery? {
+    script.with { $0.signed[text] }
+      ?? .unverified(id: nil, productID: nil, reason: "wrong_signature", message: "nobody signed it")
   }
 
   func listen(_ listener: @escaping (StoreEvent) -> Void) { self.listener.with { $0 = Listener(hear: listener) } }

@@ -115,4 +115,13 @@ import Testing
     #expect(breaker.succeeded() == true)
     #expect(breaker.succeeded() == false)
   }
+
+  @Test("What was under way when it opened does not speak for the probe") func stragglersWhileProbing() {
+    var breaker = failed(5)
+    #expect(breaker.wait(now: 30_000) == nil)
+    #expect(breaker.failed(now: 31_000, isProbe: false) == false)
+    breaker.abandoned(isProbe: false)
+    #expect(breaker.remaining(now: 31_000) == 9_000)
+    #expect(breaker.failed(now: 32_000) == true)
+  }
 }

@@ -146,7 +146,7 @@ final class VoidhashAPI {
   }
 
   private func neutral(_ permit: Permit) {
-    if permit.isBreakerProbe { breaker.abandoned() }
+    breaker.abandoned(isProbe: permit.isBreakerProbe)
     ended(permit, .none, nil)
   }
 
@@ -154,8 +154,8 @@ final class VoidhashAPI {
     let status = answer.response.status
     if case .failed = answer.meaning, VoidhashConstants.isFailure(status) {
       breakerFailed(permit)
-    } else if permit.isBreakerProbe {
-      breaker.abandoned()
+    } else {
+      breaker.abandoned(isProbe: permit.isBreakerProbe)
     }
     if case .keyRefused = answer.meaning {
       ended(permit, .refused, answer)
@@ -174,8 +174,7 @@ final class VoidhashAPI {
   }
 
   private func breakerFailed(_ permit: Permit) {
-    // What was under way when it opened must not speak for the probe.
-    guard breaker.isClosed || permit.isBreakerProbe, breaker.failed(now: bootMilliseconds) else { return }
+    guard breaker.failed(now: bootMilliseconds, isProbe: permit.isBreakerProbe) else { return }
     report(
       "circuit_open", "the service failed several times in a row: nothing is sent for a while",
       ["retryable": true, "retry_after_ms": JSON(breaker.remaining(now: bootMilliseconds))])

@@ -13,6 +13,9 @@ struct VoidhashEnvelope: Sendable, Equatable {
     message = [body["message"], body["cause"]].compactMap { $0?.string }.first { !$0.isEmpty }
   }
 
+  /// There is no such route: the address is wrong, and nothing is said about who or what was asked for.
+  var isAboutRoute: Bool { tag.hasSuffix("RouteNotFound") || tag.hasSuffix("RouteNotFoundError") }
+
   init(tag: String, message: String? = nil) {
     self.tag = tag
     self.message = message
@@ -62,7 +65,7 @@ struct VoidhashAnswer {
     case 511: return .strange
     // Gateways in front of the service say these with pages of their own, and mean the same.
     case 408, 429, 500...: return .failed
-    case 400..<500: return envelope == nil ? .strange : .failed
+    case 400..<500: return envelope.map { !$0.isAboutRoute } == true ? .failed : .strange
     default: return .strange
     }
   }
@@ -85,7 +88,8 @@ struct VoidhashAnswer {
     switch meaning {
     case .strange, .content, .notModified:
       let text = (200..<400).contains(status) || status == 511 ? "" : "status \(status) with "
-      let what = isObject ? "an object that is not the service's own" : response.strangeness
+      let own = envelope?.isAboutRoute == true ? "no such route" : "an object that is not the service's own"
+      let what = isObject ? own : response.strangeness
       return .notTheService(text + what, status: status)
     case .keyRefused: return error(.unauthorized)
     case .failed: break
@@ -155,7 +159,7 @@ enum VoidhashVerdict: Equatable {
     switch status {
     case 200..<300: self = accepted.map { $0 ? .accepted : .refused } ?? .again
     case 401, 403, 408, 429: self = .again
-    case 400..<500: self = envelope == nil ? .again : .refused
+    case 400..<500: self = envelope.map { !$0.isAboutRoute } == true ? .refused : .again
     default: self = .again
     }
   }

@@ -61,11 +61,7 @@ public final class VoidhashBackend: PersonBackend {
   }
 
   public func identify(_ identification: Identification) async throws(KassaError) -> Person {
-    try identification.id.check()
-    guard !isAnonymous(identification.id) else {
-      throw KassaError(
-        .invalidArgument, "a user id must not start with \"\(VoidhashConstants.anonymousPrefix)\", as made-up ids do")
-    }
+    try check(identification.id)
     let attributes = identification.attributes
     var body: [(String, JSON)] = [("distinctId", JSON(identification.id.text))]
     body += Self.members(of: attributes.set)
@@ -196,7 +192,8 @@ public final class VoidhashBackend: PersonBackend {
           timestamp: try answer.integer("timestamp"), signature: try answer.string("signature"))
       }
     } catch {
-      guard error.error.status == 404 else { throw error.error }
+      // Without the word that it is the offer which is not there, it is the route.
+      guard error.error.status == 404, error.error.code == .notServiceAnswer else { throw error.error }
       asksForSignatures = false
       return nil
     }
@@ -211,11 +208,13 @@ public final class VoidhashBackend: PersonBackend {
     DistinctID(VoidhashConstants.anonymousPrefix + uuid.lowercased())
   }
 
-  private func isAnonymous(_ id: DistinctID) -> Bool {
-    id.text.utf8.starts(with: VoidhashConstants.anonymousPrefix.utf8)
+  public func check(_ id: DistinctID) throws(KassaError) {
+    try id.check()
+    guard !id.text.utf8.starts(with: VoidhashConstants.anonymousPrefix.utf8) else {
+      throw KassaError(
+        .invalidArgument, "a user id must not start with \"\(VoidhashConstants.anonymousPrefix)\", as made-up ids do")
+    }
   }
-
-  public func check(_ id: DistinctID) throws(KassaError) { try id.check() }
 
   // MARK: Pauses
 

@@ -6,7 +6,7 @@ public struct VoidhashClientFacts: Sendable {
   public var sdkVersion: String
   public var isDebug: Bool
   public var isObserver: Bool
-  /// BCP 47, the preferred one first.
+  /// BCP 47 tags or names of POSIX locales, the preferred one first.
   public var locales: [String]
   public var platformVersion: String?
   public var platformBrand: String?
@@ -34,7 +34,7 @@ struct VoidhashHeaders {
   /// The id has to be checked.
   func headers(as person: DistinctID, nonce: String) -> [HTTPHeader] {
     let isWeb = configuration.sdk == "web"
-    let locales = facts.locales.filter(\.isHeaderValue)
+    let locales = facts.locales.compactMap(Self.languageTag)
     let all: [(String, String?)] = [
       ("x-publishable-key", configuration.publishableKey), ("x-distinct-id", person.text),
       ("x-client-bundle-id", configuration.bundleID), ("x-client-version", configuration.appVersion),
@@ -53,6 +53,16 @@ struct VoidhashHeaders {
       guard let value, value.isHeaderValue else { return nil }
       return HTTPHeader(name, value)
     }
+  }
+}
+
+extension VoidhashHeaders {
+  /// `de-CH` of `de_CH.UTF-8`; nil for what names no language, such as `C`.
+  fileprivate static func languageTag(_ locale: String) -> String? {
+    let name = locale.prefix { $0 != "." && $0 != "@" }
+    let isName = name.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == 0x2D || $0 == 0x5F }
+    guard isName, !["", "C", "POSIX"].contains(name) else { return nil }
+    return String(name.map { $0 == "_" ? "-" : $0 })
   }
 }
 

@@ -185,7 +185,7 @@ extension Engine {
     let until: Int64
     if let wait = error.retryAfterMilliseconds {
       // What the service says of one receipt it says of all.
-      until = now.adding(min(wait, Constants.longestReceiptHoldMilliseconds))
+      until = now.adding(min(wait, Constants.longestRetryAfterMilliseconds))
       write { storage throws(DatabaseError) in try storage.hold(receiptsUntil: until, scope: active.setup.scope) }
       pass.mustLookAgain = true
     } else {

@@ -134,17 +134,21 @@ final class ClientStorage: @unchecked Sendable {
     try database.run("SELECT value FROM facts WHERE name = ?", [.text(name)]) { $0.optionalText(0) }.first ?? nil
   }
 
+  func setAppUserID(_ appUserID: AppUserID?) throws(DatabaseError) {
+    if let appUserID {
+      try database.run("INSERT OR REPLACE INTO facts VALUES ('app_user_id', ?)", [.text(appUserID.text)])
+    } else {
+      try database.run("DELETE FROM facts WHERE name = 'app_user_id'")
+    }
+  }
+
   /// The user who is logged in, and the claim that the login owes to the service, in one step.
   /// Returns the claim's number.
   func save(
     appUserID: AppUserID?, claim: (scope: String, appUserID: AppUserID, at: Int64)?
   ) throws(DatabaseError) -> Int64? {
     try database.transaction { () throws(DatabaseError) -> Int64? in
-      if let appUserID {
-        try database.run("INSERT OR REPLACE INTO facts VALUES ('app_user_id', ?)", [.text(appUserID.text)])
-      } else {
-        try database.run("DELETE FROM facts WHERE name = 'app_user_id'")
-      }
+      try setAppUserID(appUserID)
       guard let claim else { return nil }
       return try database.run(
         "INSERT INTO outbox (scope, kind, app_user_id, created_at) VALUES (?, 'claim', ?, ?) RETURNING id",
