@@ -21,7 +21,7 @@ func assemble(_ configuration: Configuration, _ surroundings: Surroundings) thro
 private func whop(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
   let whop = try WhopConfiguration(configuration.backend)
   let sandbox = whop.isEmbedded ? try embedded(whop.catalogue, surroundings) : nil
-  let store = try store(configuration, sandbox, surroundings)
+  let store = try store(configuration, sandbox, service: whop.baseURL, surroundings)
   let backend = WhopBackend(
     whop, transport: transport(sandbox, surroundings), tokens: tokens(whop, surroundings), time: surroundings.time,
     random: surroundings.random, source: "kassa/\(version)", now: surroundings.now,
@@ -44,7 +44,7 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
 private func voidhash(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
   let voidhash = try VoidhashConfiguration(configuration.backend, isDebug: configuration.isDebug)
   let sandbox = voidhash.isEmbedded ? try embedded(voidhash.catalogue, surroundings) : nil
-  let store = try store(configuration, sandbox, surroundings)
+  let store = try store(configuration, sandbox, service: voidhash.baseURL, surroundings)
   let locale = configuration.locale ?? ProcessEnvironment.locale
   let backend = try VoidhashBackend(
     voidhash,
@@ -68,7 +68,7 @@ private func voidhash(_ configuration: Configuration, _ surroundings: Surroundin
     simulate: simulation(sandbox, store?.store as? SimulatedStore, surroundings))
 }
 
-private func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {
+func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {
   let transport: any HTTPTransport
   if let sandbox {
     transport = EmbeddedTransport(sandbox, time: surroundings.time)

@@ -335,12 +335,21 @@ final class ClientState: Sendable {
   /// The person who asks, and how old that is.
   var person: JSON {
     expireIfDue()
+    return published.with { $0.knowledge.person }.map(document(of:)) ?? .null
+  }
+
+  /// How hosts see a person.
+  func document(of known: KnownPerson) -> JSON {
     let now = self.now
-    guard let known = published.with({ $0.knowledge.person }) else { return .null }
+    let policy = published.with { $0.knowledge.policy }
+    let grants = known.person.grants.map { grant in
+      grant.document.merging([("active", JSON(Entitlement(grant, of: known, policy: policy).isActive(at: now)))])
+    }
     return stamped(
       known.person.document.merging([
-        ("fetched_at", JSON(known.fetchedAt)), ("from", known.isFromNetwork ? "network" : "cache"),
-        ("stale", JSON(known.isStale(at: now))), ("expired", JSON(known.isExpired(at: now))),
+        ("grants", .array(grants)), ("fetched_at", JSON(known.fetchedAt)),
+        ("from", known.isFromNetwork ? "network" : "cache"), ("stale", JSON(known.isStale(at: now))),
+        ("expired", JSON(known.isExpired(at: now))),
       ]))
   }
 

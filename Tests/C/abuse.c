@@ -21,20 +21,28 @@ static void call_everything(kassa_client *client, json_t *document, const char *
     kassa_is_initialized(client);
     kassa_is_subscribed(client);
     kassa_has_access(client, text);
+    kassa_has_perk(client, text);
     kassa_supports_external_purchases(client);
     kassa_free(kassa_device_id(client));
     kassa_free(kassa_app_user_id(client));
     kassa_json_release(kassa_plans(client));
     kassa_json_release(kassa_memberships(client));
     kassa_json_release(kassa_entitlements(client));
+    kassa_json_release(kassa_person(client));
+    kassa_json_release(kassa_pending(client));
     kassa_json_release(kassa_explain(client, text));
     kassa_revision(client);
     kassa_op last = kassa_configure(client, document);
     kassa_refresh_plans(client);
+    kassa_get_products(client, document);
     kassa_purchase(client, text, document);
     kassa_log_in(client, text, document);
+    kassa_set_attributes(client, document, document);
     kassa_log_out(client);
     kassa_restore_purchases(client);
+    kassa_report_transaction(client, document);
+    kassa_sync_purchases(client);
+    kassa_sync_pending_work(client);
     kassa_simulate(client, document);
     kassa_store_call(client, text, document);
     kassa_notify(client, document);
@@ -62,20 +70,28 @@ static void expect_every_call_to_fail(kassa_client *client)
     CHECK(!kassa_is_initialized(client));
     CHECK(!kassa_is_subscribed(client));
     CHECK(!kassa_has_access(client, "prod_x"));
+    CHECK(!kassa_has_perk(client, "premium"));
     CHECK(!kassa_supports_external_purchases(client));
     CHECK(kassa_device_id(client) == NULL);
     CHECK(kassa_app_user_id(client) == NULL);
     CHECK(kassa_plans(client) == NULL);
     CHECK(kassa_memberships(client) == NULL);
     CHECK(kassa_entitlements(client) == NULL);
+    CHECK(kassa_person(client) == NULL);
+    CHECK(kassa_pending(client) == NULL);
     CHECK(kassa_explain(client, "prod_x") == NULL);
     CHECK(kassa_revision(client) == 0);
     CHECK(kassa_configure(client, object) == 0);
     CHECK(kassa_refresh_plans(client) == 0);
+    CHECK(kassa_get_products(client, NULL) == 0);
     CHECK(kassa_purchase(client, "plan_x", NULL) == 0);
     CHECK(kassa_log_in(client, "user", NULL) == 0);
+    CHECK(kassa_set_attributes(client, object, NULL) == 0);
     kassa_log_out(client);
     CHECK(kassa_restore_purchases(client) == 0);
+    CHECK(kassa_report_transaction(client, object) == 0);
+    CHECK(kassa_sync_purchases(client) == 0);
+    CHECK(kassa_sync_pending_work(client) == 0);
     CHECK(kassa_simulate(client, object) == 0);
     CHECK(kassa_store_call(client, "storefront", NULL) == 0);
     CHECK(!kassa_notify(client, object));
@@ -122,11 +138,13 @@ static void null_arguments(void)
     CHECK(kassa_configure(client, NULL) == 0);
     CHECK(kassa_purchase(client, NULL, NULL) == 0);
     CHECK(kassa_log_in(client, NULL, NULL) == 0);
+    CHECK(kassa_report_transaction(client, NULL) == 0);
     CHECK(kassa_simulate(client, NULL) == 0);
     CHECK(kassa_store_call(client, NULL, NULL) == 0);
     CHECK(!kassa_notify(client, NULL));
     CHECK(!kassa_respond(client, 1, NULL));
     CHECK(!kassa_has_access(client, NULL));
+    CHECK(!kassa_has_perk(client, NULL));
     CHECK(kassa_explain(client, NULL) == NULL);
     CHECK(kassa_json_parse(NULL, 0, NULL) == NULL);
     CHECK(kassa_json_parse(NULL, 10, NULL) == NULL);
@@ -149,14 +167,48 @@ static void before_configure(void)
     json_decref(memberships);
 
     json_t *object = json_object();
+    json_t *person = kassa_person(client), *pending = kassa_pending(client), *id = json_string("1");
+    CHECK(json_is_null(person));
+    CHECK(json_integer_value(json_object_get(pending, "pending_transaction_count")) == 0);
+    CHECK(!kassa_has_perk(client, "premium"));
     kassa_op early[] = {kassa_refresh_plans(client), kassa_purchase(client, "plan_x", NULL),
                         kassa_log_in(client, "user", NULL), kassa_restore_purchases(client),
+                        kassa_get_products(client, NULL), kassa_set_attributes(client, object, NULL),
+                        kassa_report_transaction(client, id), kassa_sync_purchases(client),
+                        kassa_sync_pending_work(client),
                         kassa_simulate(client, object), kassa_store_call(client, "storefront", NULL)};
     for (size_t i = 0; i < sizeof early / sizeof *early; i++) {
         json_t *completion = finish(client, early[i]);
         CHECK(is(completion, "error.code", "not_configured"));
         json_decref(completion);
     }
+    json_decref(person);
+    json_decref(pending);
+    json_decref(id);
+    json_decref(object);
+    kassa_close(client);
+}
+
+/* With a back end that has no people, what is about them fails, and the rest goes on. */
+static void no_people(void)
+{
+    kassa_client *client = open_configured(HOST_MODE, PAID_AT_ONCE);
+    json_t *object = json_object(), *id = json_string("1"), *wrong = json_pack("[s, i]", "pro", 1);
+    CHECK(kassa_get_products(client, object) == 0);
+    CHECK(kassa_get_products(client, wrong) == 0);
+    CHECK(kassa_report_transaction(client, wrong) == 0);
+    kassa_op ops[] = {kassa_get_products(client, NULL), kassa_set_attributes(client, object, NULL),
+                      kassa_report_transaction(client, id), kassa_sync_purchases(client)};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        json_t *completion = finish(client, ops[i]);
+        CHECK(is(completion, "error.code", "unsupported"));
+        json_decref(completion);
+    }
+    json_t *worked = finish(client, kassa_sync_pending_work(client));
+    CHECK(json_is_true(at(worked, "result.completed")));
+    json_decref(worked);
+    json_decref(wrong);
+    json_decref(id);
     json_decref(object);
     kassa_close(client);
 }
@@ -407,6 +459,7 @@ int main(void)
     RUN(closed_client);
     RUN(null_arguments);
     RUN(before_configure);
+    RUN(no_people);
     RUN(garbage_documents_end_no_process);
     RUN(wrong_configurations_change_nothing);
     RUN(strange_ids);

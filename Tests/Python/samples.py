@@ -79,6 +79,137 @@ PURCHASE: Json = {
     "membership": MEMBERSHIP,
 }
 
+GRANT_ENTITLEMENT: Json = {
+    "source": "grant",
+    "id": "premium",
+    "perk": "premium",
+    "status": "active",
+    "granted_by": "subscription",
+    "granted_by_id": "sub_1",
+    "expires_at": 1_795_592_000_000,
+    "active": True,
+    "ends_at": 1_795_592_000_000,
+    "rule": "fixed_end",
+    "stale": False,
+    "confirmed_at": 1_793_000_000_000,
+    "from": "network",
+}
+
+PERSON: Json = {
+    "distinct_id": "user-1",
+    "person_id": "person_1",
+    "email": "user@example.com",
+    "name": None,
+    "grants": [
+        {
+            "perk": "premium",
+            "status": "active",
+            "active": True,
+            "source": "subscription",
+            "source_id": "sub_1",
+            "source_person_id": "person_1",
+            "expires_at": 1_795_592_000_000,
+        }
+    ],
+    "subscriptions": {
+        "current": {
+            "status": "active",
+            "product_id": "prod_1",
+            "subscription_id": "sub_1",
+            "expires_at": 1_795_592_000_000,
+        },
+        "history": [
+            {
+                "subscription_id": "sub_1",
+                "product_id": "prod_1",
+                "status": "active",
+                "starts_at": 1_793_000_000_000,
+                "expires_at": 1_795_592_000_000,
+                "canceled_at": None,
+                "is_trial": False,
+                "source_person_id": "person_1",
+            }
+        ],
+    },
+    "purchases": [
+        {
+            "purchase_id": "purchase_1",
+            "product_id": "prod_1",
+            "provider": "apple-app-store",
+            "type": "subscription",
+            "created_at": 1_793_000_000_000,
+            "source_person_id": "person_1",
+        }
+    ],
+    "fetched_at": 1_793_000_000_000,
+    "from": "network",
+    "stale": False,
+    "expired": False,
+}
+
+OFFER: Json = {
+    "id": "welcome_back",
+    "kind": "promotional",
+    "phases": [{"payment_mode": "pay_as_you_go", "price": MONEY, "period": {"unit": "month", "count": 1}, "cycles": 3}],
+    "store_offer_id": "com.example.app.back",
+}
+
+PRODUCT: Json = {
+    "id": "pro_monthly",
+    "slug": "pro_monthly",
+    "product_id": "prod_1",
+    "name": "Pro",
+    "store_product_id": "com.example.app.pro.monthly",
+    "type": "subscription",
+    "display_name": "Pro",
+    "description": "Everything",
+    "price": MONEY,
+    "subscription": {
+        "period": {"unit": "month", "count": 1},
+        "group_id": "21600001",
+        "intro_offer": None,
+        "price_per_day": MONEY,
+        "price_per_week": MONEY,
+        "price_per_month": MONEY,
+        "price_per_year": None,
+    },
+    "offers": [OFFER],
+    "store": {
+        "id": "com.example.app.pro.monthly",
+        "type": "subscription",
+        "display_name": "Pro",
+        "description": "Everything",
+        "price": MONEY,
+        "family_shareable": False,
+        "subscription": {
+            "group_id": "21600001",
+            "group_name": "Pro",
+            "level": 2,
+            "period": {"unit": "month", "count": 1},
+            "offers": [],
+        },
+    },
+}
+
+PENDING: Json = {
+    "pending_transaction_count": 1,
+    "transactions": [
+        {
+            "transaction_id": "2000000123456789",
+            "store": "apple",
+            "store_product_id": "com.example.app.pro.monthly",
+            "product_slug": "pro_monthly",
+            "distinct_id": "user-1",
+            "attempts": 1,
+            "next_try_at": 1_793_000_000_000,
+            "refused_at": None,
+            "is_restore": False,
+            "is_host_owned": False,
+        }
+    ],
+    "writes": [{"kind": "attributes", "distinct_id": "user-1"}, {"kind": "claim", "app_user_id": "user-1"}],
+}
+
 CHANGED: Json = {"type": "changed", "what": "entitlements", "revision": 3, "cause": "purchase"}
 DIAGNOSTIC: Json = {"type": "diagnostic", "code": "storage_in_memory", "message": "Nothing survives.", "details": {}}
 REQUEST: Json = {
@@ -119,6 +250,19 @@ PURCHASE_INTENT: Json = {
     "type": "purchase_intent",
     "plan_id": "plan_monthly",
     "options": {"method": "store", "quantity": 1, "offer": {"id": "welcome_back"}},
+}
+PRODUCT_INTENT: Json = {
+    "type": "purchase_intent",
+    "product_slug": "pro_monthly",
+    "options": {"method": "store", "quantity": 1, "offer": "automatic"},
+}
+PRODUCT_PURCHASE: Json = {
+    "outcome": "purchased",
+    "product_slug": "pro_monthly",
+    "method": "store",
+    "receipt_id": "2000000123456789",
+    "transaction": {**TRANSACTION, "plan_id": None, "product_id": "prod_1", "product_slug": "pro_monthly"},
+    "synced": True,
 }
 STORE_MESSAGE: Json = {"type": "store_message", "message": {"id": "m1", "reason": "billing_issue"}}
 EVENTS = [CHANGED, DIAGNOSTIC, REQUEST, REQUEST_CANCELLED, TRANSACTION_UPDATED, PURCHASE_INTENT, STORE_MESSAGE]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,16 @@ def configuration(base_url: str = "embedded:", presenter: str = "simulated", **k
     config = {"backend": backend, "checkout": {"presenter": presenter}, **keys}
     schemas.check("configuration", config)
     return config
+
+
+def example(name: str) -> Any:
+    """A program of examples/python as a module: some of them are also what the tests play with."""
+    found = importlib.util.spec_from_file_location(name, ROOT / "examples" / "python" / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def sandbox_program() -> Path:

@@ -10,11 +10,12 @@ extension Engine {
     let active = try configured()
     let options = try PurchaseOptions(options, webMethod: active.setup.webMethod)
     guard active.configuration.isEnabled else {
-      return .object([
-        ("outcome", "disabled"), (active.hasPeople ? "product_slug" : "plan_id", JSON(name)),
-        ("method", options.method == .store ? "store" : JSON(active.setup.webMethod ?? "store")),
-        ("receipt_id", .null), ("membership", .null),
-      ])
+      let method = options.method == .store ? "store" : active.setup.webMethod ?? "store"
+      let own: [(String, JSON)] =
+        active.hasPeople
+        ? [("product_slug", JSON(name)), ("transaction", .null), ("synced", .null)]
+        : [("plan_id", JSON(name)), ("membership", .null)]
+      return .object([("outcome", "disabled"), ("method", JSON(method)), ("receipt_id", .null)] + own)
     }
     guard !active.configuration.isObserver else { throw .readOnly("purchase") }
     guard !isPurchasing else {

@@ -29,7 +29,7 @@ extension Engine {
     if distinctID == identification.id, state.knowledge.person == nil { state.change(.login) { $0.person = known } }
     if revert.appUserID?.text == identification.id.text, identification.attributes.isEmpty, let known {
       forget(number)
-      return identified(identification, known.person, isDeferred: false)
+      return identified(identification, known, isDeferred: false)
     }
     defer { if let number { people.firstTries.remove(number) } }
     do throws(KassaError) {
@@ -39,7 +39,7 @@ extension Engine {
       write { storage throws(DatabaseError) in
         try storage.forgetPeople(but: identification.id, scope: active.setup.scope)
       }
-      return identified(identification, person, isDeferred: false)
+      return identified(identification, news(person, identification.id), isDeferred: false)
     } catch {
       if error.code == .cancelled { throw error }
       guard error.isTransient || active.isPausedByKey(error) else {
@@ -48,7 +48,7 @@ extension Engine {
         throw error
       }
       scheduleRetry()
-      return identified(identification, known?.person, isDeferred: true)
+      return identified(identification, known, isDeferred: true)
     }
   }
 
@@ -85,11 +85,15 @@ extension Engine {
     saveIdentity()
   }
 
-  private func identified(_ identification: Identification, _ person: Person?, isDeferred: Bool) -> JSON {
+  private func identified(_ identification: Identification, _ person: KnownPerson?, isDeferred: Bool) -> JSON {
     [
       "app_user_id": JSON(identification.id.text), "deferred": JSON(isDeferred),
-      "person": person?.document ?? .null,
+      "person": person.map(state.document(of:)) ?? .null,
     ]
+  }
+
+  private func news(_ person: Person, _ id: DistinctID) -> KnownPerson {
+    KnownPerson(person, as: id, fetchedAt: state.now, isFromNetwork: true)
   }
 
   // MARK: Attributes
@@ -110,7 +114,7 @@ extension Engine {
       let person = try await backend.setAttributes(attributes, of: id)
       forget(number)
       learn(person, as: id, cause: .refresh)
-      return ["deferred": false, "person": person.document]
+      return ["deferred": false, "person": state.document(of: news(person, id))]
     } catch {
       if error.code == .cancelled { throw error }
       guard error.isTransient || active.isPausedByKey(error) else {
@@ -118,7 +122,7 @@ extension Engine {
         throw error
       }
       scheduleRetry()
-      return ["deferred": true, "person": state.knowledge.person?.person.document ?? .null]
+      return ["deferred": true, "person": state.person]
     }
   }
 

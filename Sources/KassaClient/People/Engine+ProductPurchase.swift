@@ -132,9 +132,9 @@ extension Engine {
         "product_slug": JSON(order.product.slug), "store_product_id": JSON(order.storeProductID),
         "offer_id": JSON(order.storeOfferID), "app_account_token": JSON(order.accountToken),
       ])
+    if let message = reply.hostError { throw KassaError(.unsupported, message) }
     do throws(JSONShapeError) {
       let fields = try Fields(reply, path: "reply")
-      if let message = try fields.optionalString("error") { throw JSONShapeError(path: "the host:", problem: message) }
       return OfferSignature(
         keyID: try fields.string("key_id"), nonce: try fields.string("nonce"),
         timestamp: try fields.integer("timestamp"), signature: try fields.string("signature"))

@@ -126,3 +126,14 @@ struct PriceIncrease: Sendable, Equatable {
   }
   var consent: Consent
 }
+
+extension StoreLedger {
+  /// Until when subscriptions stand whose renewal could not be charged, by their latest transaction.
+  var graceEnds: [String: Int64] {
+    var ends: [String: Int64] = [:]
+    for subscription in subscriptions {
+      if case .grace(let end, _) = subscription.state { ends[subscription.latestID] = end }
+    }
+    return ends
+  }
+}

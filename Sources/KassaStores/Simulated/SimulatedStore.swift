@@ -100,11 +100,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     shop = StoreShop(first)
     if ledger.storefront != first.storefront { shop = StoreShop(try catalogue(ledger.storefront)) }
     // What was not finished may not have been heard of before the last run ended.
-    if let hear = ports.onTransaction {
-      for transaction in ledger.transactions.all where !transaction.isFinished {
-        if case .verified(let transaction) = delivery(of: transaction.id) { hear(transaction) }
-      }
-    }
+    for transaction in ledger.transactions.all where !transaction.isFinished { register(transaction.id) }
   }
 
   private static func open(
@@ -151,6 +147,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   ) throws(KassaError) -> Value {
     var news: News?
     var outcome: Result<Value, StoreRefusal>?
+    let grace = ledger.graceEnds
     try stored { () throws(DatabaseError) in
       try storage.transaction { () throws(DatabaseError) in
         try reloadIfChanged()
@@ -169,6 +166,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     }
     guard let news, let outcome else { throw KassaError(.internalError, "the simulated store's change got lost") }
     take(news)
+    registerGrace(after: grace)
     let result: Value
     do throws(StoreRefusal) { result = try outcome.get() } catch {
       tell(news.changed)
@@ -251,11 +249,24 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     unheard = []
     var told: Set<String> = []
     for id in others + changed where told.insert(id).inserted {
-      let delivery = delivery(of: id)
-      if case .verified(let transaction) = delivery { ports.onTransaction?(transaction) }
-      if id != silent { listener?(.updated(delivery)) }
+      register(id)
+      if id != silent { listener?(.updated(delivery(of: id))) }
     }
     schedule()
+  }
+
+  /// Tells of a transaction, and of the grace period that it is in: that is not signed, but Apple's servers know it.
+  private func register(_ id: String) {
+    guard let hear = ports.onTransaction, case .verified(var transaction) = delivery(of: id) else { return }
+    transaction.graceEndsAt = ledger.graceEnds[id]
+    hear(transaction)
+  }
+
+  /// Subscriptions whose grace period has begun or is over.
+  private func registerGrace(after former: [String: Int64]) {
+    let present = ledger.graceEnds
+    for id in Set(former.keys).union(present.keys).sorted()
+    where former[id] != present[id] && ledger.transactions[id] != nil { register(id) }
   }
 
   private func stored<Value>(_ body: () throws(DatabaseError) -> Value) throws(KassaError) -> Value {

@@ -35,6 +35,9 @@ def _every_document_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
                 schemas.check(ELEMENTS[function], element)
         elif function == "kassa_explain":
             schemas.check("explanation", document)
+        elif function in ("kassa_person", "kassa_pending"):
+            if document is not None:
+                schemas.check(function.removeprefix("kassa_"), document)
         elif document is not None:
             schemas.check_event(document)
         return document

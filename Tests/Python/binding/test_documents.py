@@ -13,7 +13,7 @@ import samples
 import schemas
 from hypothesis import given
 from hypothesis import strategies as st
-from kassa import _documents
+from kassa import _documents, _values
 
 SAMPLES: list[tuple[str, type[kassa.Document], samples.Json]] = [
     ("money", kassa.Money, samples.MONEY),
@@ -22,6 +22,11 @@ SAMPLES: list[tuple[str, type[kassa.Document], samples.Json]] = [
     ("entitlement", kassa.Entitlement, samples.ENTITLEMENT),
     ("explanation", kassa.Explanation, samples.EXPLANATION),
     ("purchase", kassa.PurchaseResult, samples.PURCHASE),
+    ("purchase", kassa.PurchaseResult, samples.PRODUCT_PURCHASE),
+    ("entitlement", kassa.Entitlement, samples.GRANT_ENTITLEMENT),
+    ("person", kassa.Person, samples.PERSON),
+    ("product", kassa.Product, samples.PRODUCT),
+    ("pending", kassa.Pending, samples.PENDING),
     ("changed", kassa.Changed, samples.CHANGED),
     ("diagnostic", kassa.Diagnostic, samples.DIAGNOSTIC),
     ("request", kassa.Request, samples.REQUEST),
@@ -30,6 +35,7 @@ SAMPLES: list[tuple[str, type[kassa.Document], samples.Json]] = [
     ("owned_transaction", kassa.OwnedTransaction, samples.TRANSACTION_UPDATED["transaction"]),
     ("transaction_updated", kassa.TransactionUpdated, samples.TRANSACTION_UPDATED),
     ("purchase_intent", kassa.PurchaseIntent, samples.PURCHASE_INTENT),
+    ("purchase_intent", kassa.PurchaseIntent, samples.PRODUCT_INTENT),
     ("store_message", kassa.StoreMessage, samples.STORE_MESSAGE),
 ]
 DOCUMENTS = pytest.mark.parametrize(("schema", "kind", "sample"), SAMPLES, ids=[name for name, _, _ in SAMPLES])
@@ -90,14 +96,14 @@ def test_s039_amounts_are_exact(amount: str) -> None:
 
 @given(st.integers(-62_135_596_800_000, 253_402_300_799_999))
 def test_times_are_exact_to_the_millisecond(milliseconds: int) -> None:
-    moment = _documents.read_time(milliseconds)
+    moment = _values.read_time(milliseconds)
     assert (moment - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1) == milliseconds
     assert moment.tzinfo is timezone.utc
 
 
 @pytest.mark.parametrize(("milliseconds", "year"), [(2**63 - 1, 9999), (-(2**63), 1)])
 def test_times_outside_the_calendar_are_its_ends(milliseconds: int, year: int) -> None:
-    assert _documents.read_time(milliseconds).year == year
+    assert _values.read_time(milliseconds).year == year
 
 
 def test_a_purchase_that_succeeded_raises_nothing() -> None:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import kassa
 import pytest
-from support import PLAN, PRODUCT, ROOT, configuration
+from support import PLAN, PRODUCT, configuration, example
 
-_spec = importlib.util.spec_from_file_location("host_store", ROOT / "examples" / "python" / "host_store.py")
-assert _spec is not None
-assert _spec.loader is not None
-host_store = importlib.util.module_from_spec(_spec)
-sys.modules["host_store"] = host_store
-_spec.loader.exec_module(host_store)
+host_store = example("host_store")
 
 MAPPINGS = {"plan_mappings": [{"whop_id": PLAN, "apple_id": "monthly"}]}
 SHOP_FILE = {
@@ -251,7 +244,7 @@ def test_an_intent_is_told_of_where_the_program_wants_it(client: kassa.Client, h
     events = client.events()
     assert client.notify({"type": "purchase_intent", "product_id": "monthly"})
     intent = next(event for event in events if isinstance(event, kassa.PurchaseIntent))
-    assert client.purchase(intent.plan_id, **intent.options).purchased
+    assert client.purchase(intent.name, **intent.options).purchased
 
 
 def test_a_message_is_passed_on(client: kassa.Client, host: HostSeller) -> None:

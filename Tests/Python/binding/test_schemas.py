@@ -26,6 +26,7 @@ TABLES = {
     "transaction": "Transaction",
     "person": "Person",
     "product": "Product",
+    "pending": "What waits",
 }
 
 
@@ -50,12 +51,28 @@ def test_every_schema_is_named_in_the_documentation_and_the_other_way_round() ->
 @pytest.mark.parametrize(("name", "heading"), TABLES.items())
 def test_a_schema_has_the_fields_of_its_table(name: str, heading: str) -> None:
     fields = set(schemas.schemas()[name]["properties"]) - {"sandbox"}
-    operations = {"configure", "refresh_plans", "purchase", "log_in", "restore_purchases", "store_call", "simulate"}
+    operations = set(schemas.schemas()["completed"]["properties"]["operation"]["examples"])
     assert fields == set(first_column(section(heading))) - operations
 
 
+def test_the_results_are_those_of_the_operations() -> None:
+    operations = schemas.schemas()["completed"]["properties"]["operation"]["examples"]
+    assert operations == first_column(section("Results").split("\nPurchase. ")[0])
+
+
+@pytest.mark.parametrize(("part", "elements"), [("grants", ""), ("subscriptions", "history"), ("purchases", "")])
+def test_what_a_person_has_is_described_field_by_field(part: str, elements: str) -> None:
+    properties = schemas.schemas()["person"]["properties"]
+    listed = properties[part]["properties"][elements] if elements else properties[part]
+    row = re.search(rf"^\| `{part}` .*$", section("Person"), re.MULTILINE)
+    assert row is not None
+    assert set(listed["items"]["properties"]) <= set(re.findall(r"`([^`]+)`", row[0]))
+
+
 def test_the_configuration_schema_has_the_keys_of_its_table() -> None:
-    properties = schemas.schemas()["configuration"]["properties"]
+    # Whop's keys are here, those of Voidhash on a page of their own.
+    whop = schemas.schemas()["whop_configuration"]
+    properties = {**schemas.schemas()["configuration"]["properties"], "backend": whop}
     keys = {
         f"{key}.{inner}" if inner else key
         for key, schema in properties.items()
@@ -63,6 +80,11 @@ def test_the_configuration_schema_has_the_keys_of_its_table() -> None:
         for inner in (schema.get("properties") or ({"kind"} if "oneOf" in schema else {""}))
     }
     assert keys == set(first_column(section("Configuration")))
+
+
+def test_the_configuration_of_voidhash_has_the_keys_of_its_table() -> None:
+    text = (ROOT / "docs" / "voidhash.md").read_text().split("\n## Configuration\n")[1].split("\n## ")[0]
+    assert list(schemas.schemas()["voidhash_configuration"]["properties"]) == first_column(text)
 
 
 @pytest.mark.parametrize(("name", "document"), [("error", "errors.md"), ("diagnostic", "documents.md")])

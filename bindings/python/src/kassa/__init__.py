@@ -38,37 +38,56 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._documents import (
+        AttributesResult,
         Changed,
         Clock,
         Diagnostic,
-        Document,
         Entitlement,
         Explanation,
         KnownStorefront,
         LoginResult,
         Membership,
-        Money,
         Offline,
         OwnedTransaction,
+        Pending,
+        PendingTransaction,
+        PendingWrite,
         Plan,
         PurchaseIntent,
         PurchaseResult,
         RenewalPeriod,
+        ReportResult,
         Request,
         RequestCancelled,
         RestoreResult,
         StoreMessage,
+        SyncPendingWorkResult,
+        SyncPurchasesResult,
         Transaction,
         TransactionOffer,
         TransactionUpdated,
         Verification,
     )
     from ._operations import Operation, Start
+    from ._people import (
+        CurrentSubscription,
+        Grant,
+        Offer,
+        OfferPhase,
+        Person,
+        PersonPurchase,
+        Product,
+        ProductSubscription,
+        Subscription,
+        Subscriptions,
+    )
+    from ._values import Document, Money, Period
     from .aio import AsyncClient, AsyncEvents
 
 __all__ = [
     "AsyncClient",
     "AsyncEvents",
+    "AttributesResult",
     "AuthorizationError",
     "CancelledError",
     "Changed",
@@ -76,12 +95,14 @@ __all__ = [
     "Clock",
     "ClosedError",
     "ConfigurationError",
+    "CurrentSubscription",
     "Diagnostic",
     "Document",
     "Entitlement",
     "Events",
     "Explanation",
     "ForkedError",
+    "Grant",
     "InternalError",
     "InvalidArgumentError",
     "KassaError",
@@ -91,11 +112,21 @@ __all__ = [
     "Money",
     "NetworkError",
     "NotConfiguredError",
+    "Offer",
+    "OfferPhase",
     "Offline",
     "Operation",
     "OwnedTransaction",
     "PaymentError",
+    "Pending",
+    "PendingTransaction",
+    "PendingWrite",
+    "Period",
+    "Person",
+    "PersonPurchase",
     "Plan",
+    "Product",
+    "ProductSubscription",
     "PurchaseCancelled",
     "PurchaseDisabled",
     "PurchaseError",
@@ -104,6 +135,7 @@ __all__ = [
     "PurchasePending",
     "PurchaseResult",
     "RenewalPeriod",
+    "ReportResult",
     "Request",
     "RequestCancelled",
     "RestoreResult",
@@ -112,6 +144,10 @@ __all__ = [
     "StorageError",
     "StoreError",
     "StoreMessage",
+    "Subscription",
+    "Subscriptions",
+    "SyncPendingWorkResult",
+    "SyncPurchasesResult",
     "Transaction",
     "TransactionOffer",
     "TransactionUpdated",
@@ -166,8 +202,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = {"AsyncClient": "aio", "AsyncEvents": "aio", "Operation": "_operations", "Start": "_operations"}
-    return getattr(import_module(f".{module.get(name, '_documents')}", __name__), name)
+    for module in ("_values", "_people", "_documents", "_operations", "aio"):
+        found = getattr(import_module(f".{module}", __name__), name, None)
+        if found is not None:
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

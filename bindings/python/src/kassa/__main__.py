@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, TypeVar
 
-    from ._documents import Document, Plan
+    from ._documents import Plan
     from ._operations import Operation
+    from ._values import Document
 
     Result = TypeVar("Result")
 

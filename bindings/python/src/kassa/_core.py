@@ -11,17 +11,28 @@ import threading
 import weakref
 
 from . import _library
-from .errors import ClosedError, ForkedError, InvalidArgumentError, KassaError
+from .errors import ClosedError, ForkedError, InvalidArgumentError, KassaError, StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, TypeVar
 
-    from ._documents import Document, Entitlement, Explanation, Membership, Plan, Request
+    from ._documents import Entitlement, Explanation, Membership, Pending, Plan, Request
+    from ._people import Person
+    from ._values import Document
 
     Handler = Callable[[Request], Any]
     Answering = TypeVar("Answering", bound=Handler)
+
+
+if TYPE_CHECKING:
+    from typing import overload as overload
+else:
+
+    def overload(function):
+        """For type checkers only: importing `typing` takes longer than the library takes to answer."""
+        return function
 
 
 def nobody() -> None:
@@ -146,12 +157,22 @@ class Core:
 
     @property
     def is_subscribed(self) -> bool:
-        """Whether any membership grants access now; with `product_ids` configured, to one of those."""
+        """Whether any membership, store purchase or perk grants access now; if configured, to one of `product_ids`."""
         return bool(self._functions.kassa_is_subscribed(self._client()))
 
     def has_access(self, product_id: str) -> bool:
-        """Whether the user may use this product now. Never blocks; online or offline."""
+        """Whether the user may use this product now. Never blocks; online or offline.
+
+        With the `voidhash` back end: whether the person has every perk of the product, named by slug or id.
+        """
         return bool(self._functions.kassa_has_access(self._client(), _library.utf8("product_id", product_id)))
+
+    def has_perk(self, perk: str) -> bool:
+        """Whether the person who asks has this perk (`"premium"`) now. Never blocks; online or offline.
+
+        Unlock features from this, not from a purchase's outcome. Always False with the `whop` back end.
+        """
+        return bool(self._functions.kassa_has_perk(self._client(), _library.utf8("perk", perk)))
 
     @property
     def supports_external_purchases(self) -> bool:
@@ -187,8 +208,31 @@ class Core:
 
         return [Entitlement.of(entitlement) for entitlement in self._ask("kassa_entitlements")]
 
+    def person(self) -> Person | None:
+        """The person who asks, as the service last told, with its age; None while nothing is known.
+
+        Reading a stale one asks the service in the background; a `Changed` with `what` `"person"` tells of news. With
+        the `whop` back end always None.
+        """
+        from ._people import Person
+
+        document = self._ask("kassa_person")
+        return None if document is None else Person.of(document)
+
+    def pending(self) -> Pending:
+        """What has yet to reach the service: receipts in the order in which they are sent, logins and attributes.
+
+        `StorageError` if the disk cannot be read, which is not the same as nothing.
+        """
+        from ._documents import Pending
+
+        document = self._ask("kassa_pending")
+        if document is None:
+            raise StorageError("what has yet to reach the service cannot be read from the disk", code="storage")
+        return Pending.of(document)
+
     def explain(self, product_id: str) -> Explanation:
-        """Why `has_access` answers what it does."""
+        """Why `has_access` answers what it does. With the `voidhash` back end also of a perk."""
         from ._documents import Explanation
 
         return Explanation.of(self._ask("kassa_explain", _library.utf8("product_id", product_id)))
@@ -205,7 +249,10 @@ class Core:
     # Start
 
     def log_out(self) -> None:
-        """Logs the user out, at once: now the unclaimed memberships of this device count."""
+        """Logs the user out, at once: now the unclaimed memberships of this device count.
+
+        With the `voidhash` back end whoever asks from now on is somebody new. Receipts that wait stay their owner's.
+        """
         self._functions.kassa_log_out(self._client())
 
     def cancel(self, operation: int) -> bool:
@@ -219,17 +266,41 @@ class Core:
     def _refresh_plans(self) -> Started:
         return self._start("kassa_refresh_plans")
 
-    def _purchase(self, plan_id: str, method: str | None, options: Mapping[str, Any]) -> Started:
+    def _get_products(self, slugs: Iterable[str] | None) -> Started:
+        if isinstance(slugs, str):
+            raise InvalidArgumentError(f"slugs must be a list of slugs: [{slugs!r}]")
+        with self._library.lend(None if slugs is None else list(slugs)) as lent:
+            return self._start("kassa_get_products", lent)
+
+    def _purchase(self, plan_or_product: str, method: str | None, options: Mapping[str, Any]) -> Started:
         given = {"method": method, **options}
-        with self._library.lend({key: value for key, value in given.items() if value is not None}) as lent:
-            return self._start("kassa_purchase", _library.utf8("plan_id", plan_id), lent)
+        # An offer may be one of the values that `get_products` gave.
+        documents = {key: getattr(value, "raw", value) for key, value in given.items() if value is not None}
+        with self._library.lend(documents) as lent:
+            return self._start("kassa_purchase", _library.utf8("plan_or_product", plan_or_product), lent)
 
     def _log_in(self, app_user_id: str, attributes: Mapping[str, Any] | None) -> Started:
         with self._library.lend(attributes) as lent:
             return self._start("kassa_log_in", _library.utf8("app_user_id", app_user_id), lent)
 
+    def _set_attributes(self, set: Mapping[str, Any] | None, set_once: Mapping[str, Any] | None) -> Started:
+        with self._library.lend(set) as lent, self._library.lend(set_once) as lent_once:
+            return self._start("kassa_set_attributes", lent, lent_once)
+
     def _restore_purchases(self) -> Started:
         return self._start("kassa_restore_purchases")
+
+    def _report_transaction(self, transaction: str | Mapping[str, Any]) -> Started:
+        if isinstance(transaction, int):
+            raise InvalidArgumentError("transaction must be text, so that no digit of the id is lost")
+        with self._library.lend(transaction) as lent:
+            return self._start("kassa_report_transaction", lent)
+
+    def _sync_purchases(self) -> Started:
+        return self._start("kassa_sync_purchases")
+
+    def _sync_pending_work(self) -> Started:
+        return self._start("kassa_sync_pending_work")
 
     def _store_call(self, method: str, params: Mapping[str, Any] | None) -> Started:
         with self._library.lend(params) as lent:
@@ -261,9 +332,11 @@ class Core:
             return bool(self._functions.kassa_respond(self._client(), request_id, lent))
 
     def notify(self, event: Mapping[str, Any]) -> bool:
-        """Tells the library what happened outside: `{"type": "foreground"}`, or an event of the host's own store.
+        """Tells the library what happened outside.
 
-        docs/store.md describes those. False for what is not understood; a diagnostic then says why.
+        `{"type": "foreground"}` when the program comes back to the user, `{"type": "online"}` when the network does,
+        or an event of the host's own store (docs/store.md). False for what is not understood; a diagnostic then says
+        why.
         """
         with self._library.lend(event) as lent:
             return bool(self._functions.kassa_notify(self._client(), lent))

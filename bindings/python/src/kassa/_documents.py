@@ -3,83 +3,25 @@
 Names are those of the documents. Times are `datetime` in UTC, exact to the millisecond; money is `Decimal`. Words such
 as `status` and `outcome` are plain `str`, because later versions of the service add to them. Each value keeps the whole
 document in `raw`, so a field that this version does not name is still there.
+
+People and products are in `_people`, what all are made of is in `_values`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
-from decimal import Decimal
+from datetime import datetime
 
+from ._people import Person
+from ._values import READERS, Document, Money, read_all
 from .errors import OUTCOMES, PurchaseNotCompleted, VerificationError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from typing_extensions import Self
-
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-def read_time(milliseconds: int) -> datetime:
-    """Milliseconds since 1970 as a `datetime` in UTC. What lies outside its years becomes its first or last moment."""
-    try:
-        return EPOCH + timedelta(milliseconds=milliseconds)
-    except OverflowError:
-        return (datetime.max if milliseconds > 0 else datetime.min).replace(tzinfo=timezone.utc)
-
-
-@dataclass(frozen=True)
-class Document:
-    """What every document has."""
-
-    raw: Mapping[str, Any] = field(repr=False, compare=False)
-    """The document as the library sent it."""
-
-    @property
-    def sandbox(self) -> bool:
-        """It comes from the sandbox in this process."""
-        return self.raw.get("sandbox") is True
-
-    @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Self:
-        """The value for a document. Fields without a place here stay in `raw`."""
-        return cls(raw, **{declared.name: read(raw, declared) for declared in dataclasses.fields(cls)[1:]})
-
-
-def read(raw: Mapping[str, Any], declared: dataclasses.Field[Any]) -> Any:
-    """The value of a field, read as its declared type says. (`from_` is the document's `from`.)"""
-    key = declared.name.rstrip("_")
-    # What has a default may be absent.
-    value = raw[key] if declared.default is dataclasses.MISSING else raw.get(key, declared.default)
-    if value is None:
-        return None
-    return READERS.get(str(declared.type).removesuffix(" | None"), keep)(value)
-
-
-def keep(value: Any) -> Any:
-    """Text, numbers and booleans are what they are in JSON."""
-    return value
-
-
-@dataclass(frozen=True)
-class Money(Document):
-    """An exact amount. `str()` is the text for people."""
-
-    amount: Decimal
-    """In major units: `Decimal("9.99")`."""
-    amount_micros: int | None
-    """The same in millionths; None if it is not a whole number of them."""
-    currency: str
-    """Upper case, `"USD"`; ISO 4217 and what the service adds, such as `"BTC"`."""
-    formatted: str
-    """Text for people in the configured locale. Never parse it."""
-
-    def __str__(self) -> str:
-        return self.formatted
 
 
 @dataclass(frozen=True)
@@ -154,12 +96,9 @@ class Entitlement(Document):
     """One source of access, also one that ended: until when it grants, and why."""
 
     source: str
-    """`membership` or `store`."""
+    """`membership`, `store` or `grant` (of a perk, to a person)."""
     id: str
-    """Of the source: the membership's, or the store's transaction id."""
-    product_id: str
-    """The store's own id for a product that no plan is mapped to."""
-    plan_id: str | None
+    """Of the source: the membership's, the store's transaction id, the perk's slug."""
     status: str
     active: bool
     """Grants access now."""
@@ -173,8 +112,19 @@ class Entitlement(Document):
     """When the service last said so."""
     from_: str
     """The document's `from`: who said so in this run (`network`, `store`), or `cache`: it is from an earlier one."""
+    product_id: str | None = None
+    """None of a grant. The store's own id for a product that no plan is mapped to."""
+    plan_id: str | None = None
     transaction: Transaction | None = None
     """Of the source `store`."""
+    perk: str | None = None
+    """Of a grant: what it is a right to."""
+    granted_by: str | None = None
+    """Of a grant: `subscription`, `purchase` or `manual`."""
+    granted_by_id: str | None = None
+    """Of a grant: the id of that subscription or purchase."""
+    expires_at: datetime | None = None
+    """Of a grant: its end as the service gives it. `ends_at` may be later."""
 
 
 @dataclass(frozen=True)
@@ -234,14 +184,19 @@ class PurchaseResult(Document):
 
     outcome: str
     """`purchased`, `pending`, `cancelled` or `disabled`."""
-    plan_id: str
     method: str
     """`whop` or `store`."""
     receipt_id: str | None
-    membership: Membership | None
+    plan_id: str | None = None
+    """What was asked for, where plans are sold."""
+    membership: Membership | None = None
     """None if the service has not made it yet, and for the store. Do not grant by it: ask `has_access`."""
     transaction: OwnedTransaction | None = None
     """Of purchases in a store."""
+    product_slug: str | None = None
+    """What was asked for, where products are sold."""
+    synced: bool | None = None
+    """Of a purchased product: the service has accepted the receipt; False while the receipt waits."""
 
     @property
     def purchased(self) -> bool:
@@ -307,6 +262,9 @@ class OwnedTransaction(Transaction):
     plan_id: str | None
     """The plan that is mapped to its product."""
     product_id: str | None
+    """The service's product; of the `voidhash` back end its id for it."""
+    product_slug: str | None = None
+    """The product's slug, where products are sold."""
 
 
 @dataclass(frozen=True)
@@ -355,10 +313,12 @@ class LoginResult(Document):
     """What a login did."""
 
     app_user_id: str
-    claimed: tuple[str, ...]
-    """The memberships that were claimed by this call."""
     deferred: bool
-    """The claim waits for the network."""
+    """The service has yet to hear of it: the network is away."""
+    claimed: tuple[str, ...] = ()
+    """The memberships that were claimed by this call."""
+    person: Person | None = None
+    """Who is logged in, where the service has people and has said so."""
 
 
 @dataclass(frozen=True)
@@ -369,6 +329,89 @@ class RestoreResult(Document):
     """`completed`, or `cancelled` when the user dismissed the store's sign-in."""
     restored: bool
     """Anything active was found."""
+    person: Person | None = None
+    """The refreshed person, where the service has people."""
+
+
+@dataclass(frozen=True)
+class AttributesResult(Document):
+    """What became of attributes."""
+
+    deferred: bool
+    """They wait on disk for the network."""
+    person: Person | None
+    """The person with them; None while nothing is known."""
+
+
+@dataclass(frozen=True)
+class ReportResult(Document):
+    """A transaction was written down, to be sent."""
+
+    transaction_id: str
+
+
+@dataclass(frozen=True)
+class SyncPurchasesResult(Document):
+    """What became of everything that the store lists."""
+
+    synced: bool
+    """The service has all of it."""
+    person: Person | None
+    pending_transaction_count: int
+    """How many receipts wait."""
+
+
+@dataclass(frozen=True)
+class SyncPendingWorkResult(Document):
+    """How far the work that waited has come."""
+
+    completed: bool
+    """There is nothing left to try now; False: it goes on in the background."""
+    pending_transaction_count: int
+    """How many receipts wait."""
+
+
+@dataclass(frozen=True)
+class PendingTransaction(Document):
+    """A receipt that the service has yet to accept."""
+
+    transaction_id: str
+    store: str
+    """`apple` or `google`."""
+    store_product_id: str | None
+    product_slug: str | None
+    distinct_id: str
+    """Whose it is."""
+    attempts: int
+    """How often it was sent without being accepted."""
+    next_try_at: datetime
+    refused_at: datetime | None
+    """When the service refused it for good; it is offered again later all the same."""
+    is_restore: bool
+    is_host_owned: bool
+    """The host has reported it, and finishes it by itself."""
+
+
+@dataclass(frozen=True)
+class PendingWrite(Document):
+    """What the service has yet to hear of a person."""
+
+    kind: str
+    """`identify`, `attributes` or `claim`."""
+    distinct_id: str | None = None
+    """Of `identify` and `attributes`: the person."""
+    app_user_id: str | None = None
+    """Of `claim`: the user."""
+
+
+@dataclass(frozen=True)
+class Pending(Document):
+    """What has yet to reach the service, as it is on disk."""
+
+    pending_transaction_count: int
+    transactions: tuple[PendingTransaction, ...]
+    """In the order in which they are sent."""
+    writes: tuple[PendingWrite, ...]
 
 
 @dataclass(frozen=True)
@@ -376,7 +419,7 @@ class Changed(Document):
     """Answers have changed: ask again."""
 
     what: str
-    """`plans`, `entitlements`, `identity` or `storefront`."""
+    """`plans`, `entitlements`, `identity`, `person` or `storefront`."""
     revision: int
     cause: str
     """`configure`, `refresh`, `purchase`, `store`, `login`, `logout`, `restore`, `expiry` or `another_process`."""
@@ -397,7 +440,7 @@ class Request(Document):
 
     id: int
     service: str
-    """`auth`, `checkout` or `store`."""
+    """`auth`, `checkout`, `store` or `offers`."""
     method: str
     params: Mapping[str, Any]
 
@@ -422,11 +465,19 @@ class TransactionUpdated(Document):
 class PurchaseIntent(Document):
     """The user started to buy in the store; with `"purchase_intents": "manual"`.
 
-    Go on with `client.purchase(intent.plan_id, **intent.options)`.
+    Go on with `client.purchase(intent.name, **intent.options)`.
     """
 
-    plan_id: str
     options: Mapping[str, Any]
+    plan_id: str | None = None
+    """Where plans are sold."""
+    product_slug: str | None = None
+    """Where products are sold."""
+
+    @property
+    def name(self) -> str:
+        """What `purchase` calls it."""
+        return self.plan_id or self.product_slug or ""
 
 
 @dataclass(frozen=True)
@@ -436,21 +487,21 @@ class StoreMessage(Document):
     message: Mapping[str, Any]
 
 
-READERS: dict[str, Callable[[Any], Any]] = {
-    "datetime": read_time,
-    "Decimal": Decimal,
-    "Money": Money.of,
-    "RenewalPeriod": RenewalPeriod.of,
-    "Membership": Membership.of,
-    "Transaction": Transaction.of,
-    "TransactionOffer": TransactionOffer.of,
-    "OwnedTransaction": OwnedTransaction.of,
-    "KnownStorefront": KnownStorefront.of,
-    "Clock": Clock.of,
-    "Offline": Offline.of,
-    "tuple[str, ...]": tuple,
-    "tuple[Entitlement, ...]": lambda values: tuple(map(Entitlement.of, values)),
-}
+READERS.update(
+    {
+        "RenewalPeriod": RenewalPeriod.of,
+        "Membership": Membership.of,
+        "Transaction": Transaction.of,
+        "TransactionOffer": TransactionOffer.of,
+        "OwnedTransaction": OwnedTransaction.of,
+        "KnownStorefront": KnownStorefront.of,
+        "Clock": Clock.of,
+        "Offline": Offline.of,
+        "tuple[Entitlement, ...]": read_all(Entitlement),
+        "tuple[PendingTransaction, ...]": read_all(PendingTransaction),
+        "tuple[PendingWrite, ...]": read_all(PendingWrite),
+    }
+)
 
 EVENTS: dict[str, type[Document]] = {
     "changed": Changed,

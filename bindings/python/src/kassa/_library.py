@@ -39,20 +39,28 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "kassa_is_initialized": (ctypes.c_bool, (Client,)),
     "kassa_is_subscribed": (ctypes.c_bool, (Client,)),
     "kassa_has_access": (ctypes.c_bool, (Client, Text)),
+    "kassa_has_perk": (ctypes.c_bool, (Client, Text)),
     "kassa_supports_external_purchases": (ctypes.c_bool, (Client,)),
     "kassa_device_id": (OwnedText, (Client,)),
     "kassa_app_user_id": (OwnedText, (Client,)),
     "kassa_plans": (Document, (Client,)),
     "kassa_memberships": (Document, (Client,)),
     "kassa_entitlements": (Document, (Client,)),
+    "kassa_person": (Document, (Client,)),
+    "kassa_pending": (Document, (Client,)),
     "kassa_explain": (Document, (Client, Text)),
     "kassa_revision": (ctypes.c_uint64, (Client,)),
     "kassa_configure": (Operation, (Client, Document)),
     "kassa_refresh_plans": (Operation, (Client,)),
+    "kassa_get_products": (Operation, (Client, Document)),
     "kassa_purchase": (Operation, (Client, Text, Document)),
     "kassa_log_in": (Operation, (Client, Text, Document)),
+    "kassa_set_attributes": (Operation, (Client, Document, Document)),
     "kassa_log_out": (None, (Client,)),
     "kassa_restore_purchases": (Operation, (Client,)),
+    "kassa_report_transaction": (Operation, (Client, Document)),
+    "kassa_sync_purchases": (Operation, (Client,)),
+    "kassa_sync_pending_work": (Operation, (Client,)),
     "kassa_store_call": (Operation, (Client, Text, Document)),
     "kassa_simulate": (Operation, (Client, Document)),
     "kassa_cancel": (ctypes.c_bool, (Client, Operation)),
@@ -111,7 +119,7 @@ class _Library:
         finally:
             self.functions.kassa_json_release(document)
 
-    def lend(self, document: Mapping[str, Any] | None) -> _Lent:
+    def lend(self, document: Mapping[str, Any] | list[Any] | str | None) -> _Lent:
         """`document` as the library's own value, for the length of a `with` block."""
         return _Lent(self, document)
 
@@ -134,11 +142,11 @@ class _Library:
 
 
 class _Lent:
-    def __init__(self, library: _Library, document: Mapping[str, Any] | None) -> None:
+    def __init__(self, library: _Library, document: Mapping[str, Any] | list[Any] | str | None) -> None:
         self._library = library
         self._address = None if document is None else self._parse(document)
 
-    def _parse(self, document: Mapping[str, Any]) -> int:
+    def _parse(self, document: Mapping[str, Any] | list[Any] | str) -> int:
         try:
             text = json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:

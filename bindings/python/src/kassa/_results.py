@@ -9,7 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ._documents import LoginResult, Plan, PurchaseResult, RestoreResult
+    from ._documents import (
+        AttributesResult,
+        LoginResult,
+        Plan,
+        PurchaseResult,
+        ReportResult,
+        RestoreResult,
+        SyncPendingWorkResult,
+        SyncPurchasesResult,
+    )
+    from ._people import Product
 
     Completion = Mapping[str, Any]
 
@@ -31,6 +41,16 @@ def read_plans(completion: Completion) -> list[Plan]:
     return [Plan.of(plan) for plan in _result(completion)["plans"]]
 
 
+def read_products(completion: Completion) -> list[Product | None]:
+    from ._people import Product
+
+    return [None if product is None else Product.of(product) for product in _result(completion)["products"]]
+
+
+def read_all_products(completion: Completion) -> list[Product]:
+    return [product for product in read_products(completion) if product is not None]
+
+
 def read_purchase(completion: Completion) -> PurchaseResult:
     from ._documents import PurchaseResult
 
@@ -47,6 +67,30 @@ def read_restored(completion: Completion) -> RestoreResult:
     from ._documents import RestoreResult
 
     return RestoreResult.of(_result(completion))
+
+
+def read_attributes(completion: Completion) -> AttributesResult:
+    from ._documents import AttributesResult
+
+    return AttributesResult.of(_result(completion))
+
+
+def read_report(completion: Completion) -> ReportResult:
+    from ._documents import ReportResult
+
+    return ReportResult.of(_result(completion))
+
+
+def read_synced_purchases(completion: Completion) -> SyncPurchasesResult:
+    from ._documents import SyncPurchasesResult
+
+    return SyncPurchasesResult.of(_result(completion))
+
+
+def read_synced_work(completion: Completion) -> SyncPendingWorkResult:
+    from ._documents import SyncPendingWorkResult
+
+    return SyncPendingWorkResult.of(_result(completion))
 
 
 def read_document(completion: Completion) -> Mapping[str, Any]:

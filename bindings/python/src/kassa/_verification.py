@@ -6,7 +6,8 @@ from base64 import b64encode
 from datetime import datetime, timedelta
 
 from . import _library
-from ._documents import EPOCH, Verification
+from ._documents import Verification
+from ._values import EPOCH
 from .errors import InvalidArgumentError
 
 TYPE_CHECKING = False

@@ -8,20 +8,44 @@ import threading
 import time
 
 from . import _library
-from ._core import Core, Mailbox, refusal_from, reply_from
-from ._results import read_configured, read_document, read_login, read_plans, read_purchase, read_restored
+from ._core import Core, Mailbox, overload, refusal_from, reply_from
+from ._results import (
+    read_all_products,
+    read_attributes,
+    read_configured,
+    read_document,
+    read_login,
+    read_plans,
+    read_products,
+    read_purchase,
+    read_report,
+    read_restored,
+    read_synced_purchases,
+    read_synced_work,
+)
 from .errors import ClosedError, InternalError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, TypeVar
 
     from typing_extensions import Self
 
     from ._core import Handler, Started
-    from ._documents import Document, LoginResult, Plan, PurchaseResult, RestoreResult
+    from ._documents import (
+        AttributesResult,
+        LoginResult,
+        Plan,
+        PurchaseResult,
+        ReportResult,
+        RestoreResult,
+        SyncPendingWorkResult,
+        SyncPurchasesResult,
+    )
     from ._operations import Start
+    from ._people import Product
+    from ._values import Document
 
     Found = TypeVar("Found")
 
@@ -79,29 +103,86 @@ class Client(Core):
         """Loads the plans anew."""
         return read_plans(self._finish(self._refresh_plans(), timeout))
 
+    @overload
+    def get_products(self, slugs: None = None, *, timeout: float | None = None) -> list[Product]: ...
+
+    @overload
+    def get_products(self, slugs: Iterable[str], *, timeout: float | None = None) -> list[Product | None]: ...
+
+    def get_products(
+        self, slugs: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> list[Product] | list[Product | None]:
+        """Loads the products that the store sells to people: all by slug, or those named, in that order.
+
+        None stands for a named one that the store does not sell; the diagnostics `product_not_found` and
+        `product_type_mismatch` say why, once a call. Every call asks the store again. (Voidhash, `getProducts`.)
+        """
+        completion = self._finish(self._get_products(slugs), timeout)
+        return read_all_products(completion) if slugs is None else read_products(completion)
+
     def purchase(
-        self, plan_id: str, method: str | None = None, *, timeout: float | None = None, **options: Any
+        self, plan_or_product: str, method: str | None = None, *, timeout: float | None = None, **options: Any
     ) -> PurchaseResult:
-        """Buys a plan.
+        """Buys a plan, or with the `voidhash` back end a product by its slug.
 
         `method` is `"whop"` (the web checkout), `"store"` or `"apple_pay"`; without it the web where external purchases
         are supported, else the store. `options` are those of `kassa_purchase`: `offer`, `quantity`,
-        `simulate_ask_to_buy` and `confirm_in` for the store, `label` for Apple Pay.
+        `simulate_ask_to_buy` and `confirm_in` for the store, `label` for Apple Pay. An `offer` is `"automatic"`,
+        `"none"`, `{"id": ...}`, or one of `Product.offers`; one that cannot be applied is a `StoreError` with the code
+        `offer_unavailable`, and buys nothing.
 
         Cancelled, pending and disabled purchases are results; `raise_for_outcome()` makes them exceptions. A declined
-        payment is a `PaymentError`.
+        payment is a `PaymentError`. A purchased product whose receipt still waits has `synced` False.
         """
-        return read_purchase(self._finish(self._purchase(plan_id, method, options), timeout))
+        return read_purchase(self._finish(self._purchase(plan_or_product, method, options), timeout))
 
     def log_in(
         self, app_user_id: str, attributes: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> LoginResult:
-        """Logs a user of your own account system in; guest purchases of this device are claimed for the user."""
+        """Logs a user of your own account system in; guest purchases of this device are claimed for the user.
+
+        With the `voidhash` back end the person becomes the user, with the `attributes`: texts, numbers, booleans and
+        None; `"email"` and `"name"` go to the person's own fields. Without the network the switch stands, and the
+        result is `deferred`. (Voidhash, `identify`.)
+        """
         return read_login(self._finish(self._log_in(app_user_id, attributes), timeout))
 
+    def set_attributes(
+        self,
+        set: Mapping[str, Any] | None = None,
+        *,
+        set_once: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> AttributesResult:
+        """Writes attributes of the person: of `set` the newest write counts, of `set_once` the first.
+
+        They are on disk before they are sent, and wait there for the network. (Voidhash, `setPersonAttributes`.)
+        """
+        return read_attributes(self._finish(self._set_attributes(set, set_once), timeout))
+
     def restore_purchases(self, *, timeout: float | None = None) -> RestoreResult:
-        """Asks the service for everything again, past every cache."""
+        """Asks the store and the service for everything again, past every cache. Call it upon a user's action.
+
+        A restore does not mean access: ask `has_perk` or `has_access`.
+        """
         return read_restored(self._finish(self._restore_purchases(), timeout))
+
+    def report_transaction(self, transaction: str | Mapping[str, Any], *, timeout: float | None = None) -> ReportResult:
+        """Reports a transaction that the program's own billing has bought or restored (`voidhash`).
+
+        The store's transaction id as text, Apple's signed text (JWS), or a document with `"id"` or `"jws"`,
+        `"is_restore"`, and for Google Play `"purchase_token"`. It is on disk when this returns and sent in the
+        background. It stays the program's to finish. (Voidhash, `reportTransaction`.)
+        """
+        return read_report(self._finish(self._report_transaction(transaction), timeout))
+
+    def sync_purchases(self, *, timeout: float | None = None) -> SyncPurchasesResult:
+        """Reports everything that the store still lists and the service does not have. Waits up to 10 seconds."""
+        return read_synced_purchases(self._finish(self._sync_purchases(), timeout))
+
+    def sync_pending_work(self, *, timeout: float | None = None) -> SyncPendingWorkResult:
+        """Sends what waits without waiting for the next try. Takes up to 2 seconds, and goes on in the background."""
+        return read_synced_work(self._finish(self._sync_pending_work(), timeout))
 
     def store_call(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None

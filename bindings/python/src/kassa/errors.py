@@ -183,7 +183,9 @@ class PurchaseNotCompleted(KassaError):
     """The result, with its outcome."""
 
     def __init__(self, result: PurchaseResult) -> None:
-        super().__init__(f"the purchase of {result.plan_id} ended as {result.outcome}", code=result.outcome)
+        super().__init__(
+            f"the purchase of {result.plan_id or result.product_slug} ended as {result.outcome}", code=result.outcome
+        )
         self.result = result
 
 
@@ -192,7 +194,7 @@ class PurchaseCancelled(PurchaseNotCompleted):
 
 
 class PurchasePending(PurchaseNotCompleted):
-    """The payment settles later; a change with the cause `purchase` tells of it."""
+    """The payment settles later, or waits for an approval: a change, or the event `TransactionUpdated`, tells of it."""
 
 
 class PurchaseDisabled(PurchaseNotCompleted):
