@@ -14,7 +14,7 @@ extension ClientStorage {
     appUserID: AppUserID?, anonymousID: DistinctID, write: PersonWrite?, at now: Int64, scope: String
   ) throws(DatabaseError) -> Int64? {
     try database.transaction { () throws(DatabaseError) -> Int64? in
-      _ = try save(appUserID: appUserID, claim: nil)
+      try set(appUserID: appUserID)
       if try self.anonymousID() != anonymousID {
         try database.run("INSERT OR REPLACE INTO facts VALUES ('anonymous_id', ?)", [.text(anonymousID.text)])
         // What was listed for nobody was listed for somebody else.

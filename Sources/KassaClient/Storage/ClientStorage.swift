@@ -140,17 +140,19 @@ final class ClientStorage: @unchecked Sendable {
     appUserID: AppUserID?, claim: (scope: String, appUserID: AppUserID, at: Int64)?
   ) throws(DatabaseError) -> Int64? {
     try database.transaction { () throws(DatabaseError) -> Int64? in
-      if let appUserID {
-        try database.run("INSERT OR REPLACE INTO facts VALUES ('app_user_id', ?)", [.text(appUserID.text)])
-      } else {
-        try database.run("DELETE FROM facts WHERE name = 'app_user_id'")
-      }
+      try set(appUserID: appUserID)
       guard let claim else { return nil }
       return try database.run(
         "INSERT INTO outbox (scope, kind, app_user_id, created_at) VALUES (?, 'claim', ?, ?) RETURNING id",
         [.text(claim.scope), .text(claim.appUserID.text), .integer(claim.at)]
       ) { $0.integer(0) }.first
     }
+  }
+
+  /// As part of a larger step.
+  func set(appUserID: AppUserID?) throws(DatabaseError) {
+    guard let appUserID else { return try database.run("DELETE FROM facts WHERE name = 'app_user_id'") }
+    try database.run("INSERT OR REPLACE INTO facts VALUES ('app_user_id', ?)", [.text(appUserID.text)])
   }
 
   // MARK: Answers of the service
