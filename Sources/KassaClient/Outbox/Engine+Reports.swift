@@ -19,6 +19,10 @@ extension Engine {
     receipt.productSlug = transaction.flatMap { state.knowledge.catalogue?.product(selling: $0)?.slug }
     receipt.isRestore = report.isRestore
     let (scope, new) = (active.setup.scope, receipt)
+    if Fault.sendUnwritten.isOn {
+      Task(executorPreference: loop) { await self.sendUnwritten(new, transaction) }
+      return ["transaction_id": JSON(id)]
+    }
     do throws(DatabaseError) {
       if report.isRestore {
         try storage.addAgain(new, transaction, scope: scope)
