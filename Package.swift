@@ -6,6 +6,8 @@ let swift: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   .enableUpcomingFeature("ExistentialAny"),
+  // Ways to be wrong, which the kill test must notice (Sources/KassaClient/Outbox/Fault.swift). Never in a release.
+  .define("KASSA_FAULTS", .when(configuration: .debug)),
 ]
 
 func module(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {

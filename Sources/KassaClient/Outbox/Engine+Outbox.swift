@@ -13,6 +13,9 @@ struct OutboxState {
 
   /// Fires when something came of receipts.
   let progress = Signal()
+  /// What somebody waits for, and how many do: what came of it is written down at once.
+  var awaited: [ReceiptID: Int] = [:]
+  var news = News()
   /// One process at a time sends; nil where nobody else can.
   let lock: FileLock?
   var sender: Task<Void, Never>?
@@ -122,6 +125,7 @@ extension Engine {
       pass.mustLookAgain = false
     }
     write(pass)
+    if pass.accepted > 0 { chasePerson(after: active) }
     return pass.accepted > 0
   }
 
@@ -131,7 +135,7 @@ extension Engine {
     var last: Int64 = 0
     var accepted = 0
     /// Not written down yet.
-    var outcomes: [(receipt: OutgoingReceipt, outcome: ClientStorage.ReceiptOutcome)] = []
+    var outcomes: [(row: ClientStorage.ReceiptRow, outcome: ClientStorage.ReceiptOutcome)] = []
     /// The rows that were read may not be sent any more.
     var mustLookAgain = false
     var isOver = false
@@ -169,9 +173,12 @@ extension Engine {
     switch verdict {
     case .accepted:
       pass.accepted += 1
-      pass.outcomes.append((row.receipt, .accepted(at: state.now)))
-      if outbox.progress.hasWaiters || pass.outcomes.count >= Constants.outboxBatch { write(&pass) }
+      pass.outcomes.append((row, .accepted(at: state.now)))
+      if outbox.awaited[row.id] != nil || pass.outcomes.count >= Constants.outboxBatch { write(&pass) }
       accepted(row, active)
+      // Of a long queue the person has news before its end, but is not asked for as often as receipts are sent.
+      let age = time.bootNanoseconds.subtracting(people.personAskedAt ?? .min) / 1_000_000
+      if age >= Constants.refreshesAfterAcceptance.max() ?? 0 { chasePerson(after: active) }
     case .refused(let message, let status): refuse(row, message, status, in: &pass)
     }
   }
@@ -197,7 +204,7 @@ extension Engine {
     } else {
       until = now.adding(RetryPolicy.interactive.delay(retry: attempts, jitter: random.fraction()))
     }
-    pass.outcomes.append((row.receipt, .postponed(until: until, attempts: attempts, refusedAt: row.receipt.refusedAt)))
+    pass.outcomes.append((row, .postponed(until: until, attempts: attempts, refusedAt: row.receipt.refusedAt)))
     write(&pass)
     report(
       "transaction_sync_deferred", "a receipt was not delivered and is sent again: \(error.message)",
@@ -211,7 +218,7 @@ extension Engine {
     let now = state.now
     pass.outcomes.append(
       (
-        row.receipt,
+        row,
         .postponed(
           until: now.adding(Constants.refusedReceiptMilliseconds), attempts: row.receipt.attempts + 1, refusedAt: now)
       ))
@@ -231,7 +238,14 @@ extension Engine {
   /// Those that are not written down are sent again, which the service takes for the same.
   private func write(_ pass: Pass) {
     guard !pass.outcomes.isEmpty else { return }
-    write { storage throws(DatabaseError) in try storage.save(pass.outcomes) }
+    let isWritten = write { storage throws(DatabaseError) in
+      try storage.save(pass.outcomes.map { ($0.row.receipt, $0.outcome) })
+      return true
+    }
+    if isWritten == true {
+      tellNews(
+        of: pass.outcomes.lazy.filter { $0.outcome.isAcceptance && $0.row.receipt.restoreOwner == nil }.map(\.row.id))
+    }
     outbox.progress.fire()
   }
 
@@ -240,16 +254,25 @@ extension Engine {
   /// Whether the service accepts all of these within so long.
   func isAccepted(_ ids: [ReceiptID], within milliseconds: Int64, _ active: Active) async -> Bool {
     let deadline = time.bootNanoseconds / 1_000_000 + milliseconds
+    // The last one is sent last.
     var waiting = ids
-    while true {
-      waiting.removeAll { id in
-        (try? storage.receiptRow(id, scope: active.setup.scope))?.isAccepted ?? false
+    while let id = waiting.last {
+      if (try? storage.receiptRow(id, scope: active.setup.scope))?.isAccepted ?? false {
+        waiting.removeLast()
+        continue
       }
-      if waiting.isEmpty { return true }
       let left = deadline - time.bootNanoseconds / 1_000_000
       guard left > 0, isCurrent(active), !Task.isCancelled else { return false }
+      outbox.awaited[id, default: 0] += 1
       await waitForProgress(milliseconds: left)
+      let others = (outbox.awaited[id] ?? 1) - 1
+      outbox.awaited[id] = others > 0 ? others : nil
     }
+    return true
+  }
+
+  private func chasePerson(after active: Active) {
+    if active.hasPeople { chasePerson() }
   }
 
   // MARK: At the start
@@ -276,6 +299,7 @@ extension Engine {
   func stopOutbox() {
     outbox.sender?.cancel()
     outbox.timer?.cancel()
+    outbox.news.alarm?.cancel()
     outbox.progress.fire()
   }
 }

@@ -20,6 +20,10 @@ extension Engine {
     // It is the host's in any case; only it is not sent.
     if isSkipped(receipt, active) { return ["transaction_id": JSON(id)] }
     let (scope, new) = (active.setup.scope, receipt)
+    if Fault.sendUnwritten.isOn {
+      Task(executorPreference: loop) { await self.sendUnwritten(new, transaction) }
+      return ["transaction_id": JSON(id)]
+    }
     do throws(DatabaseError) {
       if report.isRestore {
         try storage.addAgain(new, transaction, scope: scope)

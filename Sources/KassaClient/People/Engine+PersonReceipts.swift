@@ -30,46 +30,73 @@ extension Engine {
   func capture(
     _ transaction: StoreTransaction, from origin: Origin, _ active: Active, offered: Catalogue.Product? = nil
   ) -> Capture {
-    let capture = save(transaction, active, offered)
+    let capture = save([transaction], active, offered).first ?? .notSaved
+    follow(capture, of: transaction, from: origin, active)
+    return capture
+  }
+
+  /// The same of everything that a store lists. Some at a time are written together, since a disk takes longer to confirm
+  /// than to write; and others get their turn in between.
+  @discardableResult
+  func capture(all transactions: [StoreTransaction], _ active: Active) async -> [Capture] {
+    var captures: [Capture] = []
+    for start in stride(from: 0, to: transactions.count, by: Constants.outboxBatch) where isCurrent(active) {
+      if start > 0 { await Task.yield() }
+      let some = transactions.dropFirst(start).prefix(Constants.outboxBatch)
+      let saved = save(Array(some), active, nil)
+      for (capture, transaction) in zip(saved, some) { follow(capture, of: transaction, from: .store, active) }
+      captures += saved
+    }
+    return captures
+  }
+
+  private func follow(_ capture: Capture, of transaction: StoreTransaction, from origin: Origin, _ active: Active) {
     if origin == .purchase {
       toldTransactions.insert(transaction.key)
     } else if isInStore {
       // It may be what the open purchase is about, which tells of it itself.
       waitingDeliveries.append(.verified(transaction))
     } else if transaction.isNews, toldTransactions.insert(transaction.key).inserted {
-      let id = capture.id
-      if case .known = capture {} else { Task(executorPreference: loop) { await self.tell(transaction, id) } }
+      if case .known = capture {} else { announce(transaction, capture.id) }
     }
     if case .known(let id) = capture { finishAccepted(id, transaction, active) }
     if case .queued = capture { wakeOutbox() }
-    return capture
+    if Fault.finishFirst.isOn { Task(executorPreference: loop) { await self.finishTooEarly(transaction) } }
+  }
+
+  /// All of them in one step; in their order.
+  private func save(
+    _ transactions: [StoreTransaction], _ active: Active, _ offered: Catalogue.Product?
+  ) -> [Capture] {
+    let saved = write { storage throws(DatabaseError) in
+      try storage.database.transaction { () throws(DatabaseError) in
+        var captures: [Capture] = []
+        for transaction in transactions { captures.append(try save(transaction, active, offered)) }
+        return captures
+      }
+    }
+    return saved ?? transactions.map { _ in .notSaved }
   }
 
   private func save(
     _ transaction: StoreTransaction, _ active: Active, _ offered: Catalogue.Product?
-  ) -> Capture {
-    let owner = owner(of: transaction, active)
-    guard let owner else { return .notSaved }
+  ) throws(DatabaseError) -> Capture {
+    guard let owner = owner(of: transaction, active) else { return .notSaved }
     let receipt = receipt(of: transaction, for: owner, offered: offered)
     if isSkipped(receipt, active) { return .skipped }
     let scope = active.setup.scope
-    let saved = write { storage throws(DatabaseError) -> Capture in
-      guard let known = try storage.receiptRow(transaction.receiptID, scope: scope) else {
-        _ = try storage.add(receipt, transaction, scope: scope)
-        return .queued(transaction.receiptID, isNew: true)
-      }
-      // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id.
-      if known.transaction.map({ transaction.differs(from: $0) && !$0.isNewer(than: transaction) }) ?? false {
-        var again = receipt
-        (again.owner, again.isHostOwned) = (
-          known.receipt.restoreOwner ?? known.receipt.owner, known.receipt.isHostOwned
-        )
-        try storage.addAgain(again, transaction, scope: scope)
-        return .queued(known.id, isNew: false)
-      }
-      return known.isAccepted ? .known(known.id) : .queued(known.id, isNew: false)
+    guard let known = try storage.receiptRow(of: transaction, scope: scope) else {
+      _ = try storage.add(receipt, transaction, scope: scope)
+      return .queued(transaction.receiptID, isNew: true)
     }
-    return saved ?? .notSaved
+    // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id.
+    if known.transaction.map({ transaction.differs(from: $0) && !$0.isNewer(than: transaction) }) ?? false {
+      var again = receipt
+      (again.owner, again.isHostOwned) = (known.receipt.restoreOwner ?? known.receipt.owner, known.receipt.isHostOwned)
+      try storage.requeue(again, transaction, scope: scope)
+      return .queued(known.id, isNew: false)
+    }
+    return known.isAccepted ? .known(known.id) : .queued(known.id, isNew: false)
   }
 
   func receipt(
@@ -113,7 +140,6 @@ extension Engine {
   /// The service has it: the store may forget it, and the person has something new.
   func accepted(_ row: ClientStorage.ReceiptRow, _ active: Active) {
     guard case .people = active.setup.backend else { return }
-    chasePerson()
     // A restore for somebody else that waits behind it is still to be sent.
     guard row.receipt.restoreOwner == nil, let transaction = row.transaction else { return }
     finish(row, transaction, active)
@@ -129,36 +155,21 @@ extension Engine {
     guard !row.isFinished, !row.receipt.isHostOwned, active.setup.store != nil,
       !active.configuration.isObserver || outbox.ownPurchases.contains(transaction.key)
     else { return }
-    let (receipt, number) = (row.receipt, active.number)
-    Task(executorPreference: loop) { await self.finishInStore(receipt, transaction, number) }
+    let (id, number) = (row.id, active.number)
+    Task(executorPreference: loop) { await self.finishInStore(id, transaction, number) }
   }
 
-  private func finishInStore(_ receipt: OutgoingReceipt, _ transaction: StoreTransaction, _ number: Int) async {
+  private func finishInStore(_ id: ReceiptID, _ transaction: StoreTransaction, _ number: Int) async {
     let key = transaction.key
     guard let active, active.number == number, let store = active.setup.store, finishing.insert(key).inserted else {
       return
     }
     defer { finishing.remove(key) }
     // The host may have reported it while it was on its way.
-    let row =
-      read { storage throws(DatabaseError) in
-        try storage.receiptRow(transaction.receiptID, scope: active.setup.scope)
-      } ?? nil
-    guard row?.receipt.isHostOwned != true, row?.isFinished != true else { return }
+    let row = read { storage throws(DatabaseError) in try storage.receiptRow(id, scope: active.setup.scope) } ?? nil
+    guard let row, !row.receipt.isHostOwned, !row.isFinished else { return }
     do throws(KassaError) { try await store.finish(transaction) } catch { return scheduleScan() }
-    write { storage throws(DatabaseError) in try storage.markFinished(receipt) }
-  }
-
-  /// An update, once the service has it or cannot be reached.
-  private func tell(_ transaction: StoreTransaction, _ id: ReceiptID?) async {
-    var synced = false
-    if let id, let active {
-      synced = await isAccepted([id], within: Constants.purchaseWaitMilliseconds, active)
-    }
-    queue.put(
-      .transaction([
-        "type": "transaction_updated", "transaction": document(of: transaction), "synced": JSON(synced),
-      ]))
+    write { storage throws(DatabaseError) in try storage.markFinished(row.receipt) }
   }
 
   /// How hosts see a transaction of people.

@@ -16,9 +16,9 @@ extension Engine {
     let owned = verified(try await store.entitlements()).filter {
       $0.kind != .consumable && $0.isNews && !isSkipped(receipt(of: $0, for: owner), active)
     }
-    try queueRestore(of: owned, for: owner, active)
+    let ids = try queueRestore(of: owned, for: owner, active)
     wakeOutbox()
-    guard await isAccepted(owned.map(\.receiptID), within: Constants.restoreWaitMilliseconds, active) else {
+    guard await isAccepted(ids, within: Constants.restoreWaitMilliseconds, active) else {
       guard !Task.isCancelled else { throw KassaError(.cancelled, "the operation was cancelled") }
       throw KassaError(
         .reconcileTransactionsFailed,
@@ -35,13 +35,14 @@ extension Engine {
 
   private func queueRestore(
     of transactions: [StoreTransaction], for owner: DistinctID, _ active: Active
-  ) throws(KassaError) {
+  ) throws(KassaError) -> [ReceiptID] {
     let scope = active.setup.scope
+    var ids: [ReceiptID] = []
     do throws(DatabaseError) {
       for transaction in transactions {
         var receipt = receipt(of: transaction, for: owner)
         receipt.isRestore = true
-        try storage.addAgain(receipt, transaction, scope: scope)
+        if let id = try storage.addAgain(receipt, transaction, scope: scope) { ids.append(id) }
         // Renewals of what was restored are theirs, too.
         try storage.save(accountToken: transaction.restoreToken, of: owner, scope: scope)
       }
@@ -49,6 +50,7 @@ extension Engine {
       throw KassaError(.storage, "the restore cannot be saved: \(error.message)", retryable: true)
     }
     for transaction in transactions { toldTransactions.insert(transaction.key) }
+    return ids
   }
 
   /// Reports everything that was charged and is not finished, and what the store's account owns, as far as the service
@@ -59,11 +61,8 @@ extension Engine {
     guard let store = active.setup.store else {
       throw KassaError(.unsupported, "kassa_sync_purchases needs a store: configure \"store\"")
     }
-    var ids: [ReceiptID] = []
-    for transaction in verified(try await store.unfinished()) + verified(try await store.entitlements())
-    where isCurrent(active) {
-      if let id = capture(transaction, from: .store, active).id { ids.append(id) }
-    }
+    let found = verified(try await store.unfinished()) + verified(try await store.entitlements())
+    let ids = await capture(all: found, active).compactMap(\.id)
     let isSynced = await isAccepted(ids, within: Constants.syncPurchasesWaitMilliseconds, active)
     if isSynced { try? await refreshPerson(.refresh) }
     return [

@@ -47,7 +47,8 @@ extension ClientStorage {
   func add(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
   ) throws(DatabaseError) -> ReceiptRow? {
-    try database.run(
+    let id = try rowID(of: receipt, transaction, scope: scope)
+    return try database.run(
       """
       INSERT INTO outgoing_receipts (scope, store, id, content, product_slug, purchase_token, owner, is_restore,
         is_host_owned, attempts, available_at, is_finished)
@@ -57,27 +58,51 @@ extension ClientStorage {
       RETURNING \(Self.columns)
       """,
       [
-        .text(scope), .text(receipt.platform.rawValue), .text(transaction?.idInStore ?? receipt.transactionID),
-        DatabaseValue(transaction.map(Self.content)), DatabaseValue(receipt.productSlug),
+        .text(scope), .text(receipt.platform.rawValue), .text(id), DatabaseValue(transaction.map(Self.content)),
+        DatabaseValue(receipt.productSlug),
         DatabaseValue(receipt.purchaseToken), .text(receipt.owner.text), .integer(receipt.isRestore ? 1 : 0),
         .integer(receipt.isHostOwned ? 1 : 0),
       ], row: Self.row
     ).first ?? nil
   }
 
+  /// Under which id a receipt is kept. Of Google's orders a report names no product, while the store does; both are about
+  /// one purchase, so whichever came first gives the row its id.
+  private func rowID(
+    of receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
+  ) throws(DatabaseError) -> String {
+    guard receipt.platform == .google else { return transaction?.idInStore ?? receipt.transactionID }
+    if let transaction { return try receiptRow(of: transaction, scope: scope)?.id.text ?? transaction.idInStore }
+    let order = receipt.transactionID
+    let captured = try database.run(
+      "SELECT id FROM outgoing_receipts WHERE scope = ?1 AND store = 'google' AND id > ?2 || ' ' AND id < ?2 || '!'",
+      [.text(scope), .text(order)]
+    ) { $0.text(0) }
+    guard let first = captured.first else { return order }
+    // The host finishes the order as a whole.
+    for id in captured.dropFirst() where receipt.isHostOwned {
+      try database.run(
+        "UPDATE outgoing_receipts SET is_host_owned = 1 WHERE scope = ? AND store = 'google' AND id = ?",
+        [.text(scope), .text(id)])
+    }
+    return first
+  }
+
   /// The service is told again what it knows: the transaction was refunded, or a restore asks for it. `owner` is whose it
   /// is from now on, once an older capture that still waits has been delivered.
+  @discardableResult
   func addAgain(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
-  ) throws(DatabaseError) {
+  ) throws(DatabaseError) -> ReceiptID? {
     try database.transaction { () throws(DatabaseError) in try requeue(receipt, transaction, scope: scope) }
   }
 
   /// The same as part of a larger step.
+  @discardableResult
   func requeue(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
-  ) throws(DatabaseError) {
-    guard let known = try add(receipt, transaction, scope: scope) else { return }
+  ) throws(DatabaseError) -> ReceiptID? {
+    guard let known = try add(receipt, transaction, scope: scope) else { return nil }
     let content = DatabaseValue((transaction ?? known.transaction).map(Self.content))
     let isRestore = DatabaseValue.integer(receipt.isRestore ? 1 : 0)
     if known.isAccepted {
@@ -98,6 +123,7 @@ extension ClientStorage {
         """,
         [.integer(known.receipt.number), DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
     }
+    return known.id
   }
 
   /// Of which services and accounts something waits.
@@ -108,6 +134,13 @@ extension ClientStorage {
   }
 
   // MARK: Reading
+
+  /// What is kept of a transaction; for Google also what was reported of its order.
+  func receiptRow(of transaction: StoreTransaction, scope: String) throws(DatabaseError) -> ReceiptRow? {
+    if let row = try receiptRow(transaction.receiptID, scope: scope) { return row }
+    guard transaction.platform == .google else { return nil }
+    return try receiptRow(ReceiptID(.google, transaction.id), scope: scope)
+  }
 
   func receiptRow(_ id: ReceiptID, scope: String) throws(DatabaseError) -> ReceiptRow? {
     try database.run(
@@ -156,6 +189,8 @@ extension ClientStorage {
     case accepted(at: Int64)
     /// Not sent before `until`, with so many attempts by then; refused for good at `refusedAt`.
     case postponed(until: Int64, attempts: Int, refusedAt: Int64?)
+
+    var isAcceptance: Bool { if case .accepted = self { true } else { false } }
   }
 
   func save(_ outcomes: [(receipt: OutgoingReceipt, outcome: ReceiptOutcome)]) throws(DatabaseError) {

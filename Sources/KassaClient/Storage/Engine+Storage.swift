@@ -55,6 +55,7 @@ extension Engine {
       if let user, knowledge.unsavedIdentities == 0 { knowledge.ownership.identity.appUserID = user }
     }
     checkRenewals()
+    checkNews()
     outbox.progress.fire()
     wakeOutbox()
   }

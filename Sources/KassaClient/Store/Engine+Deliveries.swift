@@ -31,6 +31,21 @@ extension Engine {
     }
   }
 
+  /// Takes in everything that a store lists.
+  func deliver(all deliveries: [StoreDelivery], _ active: Active) async {
+    readRest()
+    guard isCurrent(active) else { return }
+    switch active.setup.backend {
+    case .memberships:
+      for delivery in deliveries { deliver(delivery, from: .store, active) }
+    case .people:
+      for case .unverified(let id, let productID, let reason, let message) in deliveries {
+        reportUnverified(id, productID, reason, message)
+      }
+      await capture(all: deliveries.compactMap(\.verifiedTransaction), active)
+    }
+  }
+
   /// Neither kept nor finished: whoever made it up gets nothing, and a true one is delivered again.
   func reportUnverified(_ id: String?, _ productID: String?, _ reason: String, _ message: String) {
     guard reportedUnverified.insert(id ?? message).inserted else { return }

@@ -89,7 +89,7 @@ extension Engine {
     if !always, let last = scannedAt, boot &- last < Constants.scanMilliseconds * 1_000_000 { return }
     scannedAt = boot
     do throws(KassaError) {
-      for delivery in try await store.unfinished() where isCurrent(active) { deliver(delivery, from: .store, active) }
+      await deliver(all: try await store.unfinished(), active)
       try await readStoreEntitlements(active)
     } catch {
       scannedAt = nil
@@ -116,7 +116,7 @@ extension Engine {
     let askedAt = state.now
     let deliveries = try await store.entitlements()
     guard isCurrent(active) else { return }
-    for delivery in deliveries { deliver(delivery, from: .store, active) }
+    await deliver(all: deliveries, active)
     // Where people have perks, the service says until when.
     if active.hasPeople { return }
     let listed = deliveries.compactMap(\.verifiedTransaction)
