@@ -50,7 +50,7 @@ public final class SigningAuthority: Sendable {
   }
 
   private static func signingKey(_ der: [UInt8], of leaf: Certificate) throws(Refusal) -> P256Key {
-    try leaf.requireCurve([Curves.p256])
+    try leaf.requireKey(of: .signer)
     let key = der.withUnsafeBufferPointer { bytes in
       var position = bytes.baseAddress
       return d2i_AutoPrivateKey(nil, &position, bytes.count)
