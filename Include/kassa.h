@@ -159,9 +159,10 @@ void kassa_json_release(struct json_t *document);
  *
  *   {"text":"eyJ...","kind":"transaction","bundle_id":"com.example.app","environments":["production"]}
  *
- * Checked are the form of the text, the certificates up to Apple's root, the signature, the dates at the time of
- * signing, and app and environment. docs/receipts.md has the rules, every reason for a refusal, and what is not
- * checked: there is no online look-up of revoked certificates. docs/documents.md, "Verification", has the fields.
+ * Checked are the form of the text, the certificates up to one of Apple's three roots (which are compiled in; "roots"
+ * in the request replaces them), the signature, the dates at the time of signing, and app and environment.
+ * docs/receipts.md has the rules, every reason for a refusal, and what is not checked: there is no online look-up of
+ * revoked certificates. docs/documents.md, "Verification", has the fields.
  *
  * Returns {"verified":true,"payload":{...},"transaction":{...},...}, or
  * {"verified":false,"reason":"wrong_environment","message":"..."}; a wrong request has the reason "invalid_request".

@@ -104,16 +104,27 @@ public struct StoreTransaction: Sendable, Equatable {
 extension StoreTransaction {
   /// For hosts. The proof is not in it: it is a receipt, and receipts reach no log and no event.
   public var document: JSON {
-    [
-      "id": JSON(id), "original_id": JSON(originalID), "store": JSON(platform.rawValue),
-      "store_product_id": JSON(productID), "type": JSON(kind.rawValue), "group_id": JSON(groupID),
-      "purchased_at": JSON(purchasedAt), "originally_purchased_at": JSON(originallyPurchasedAt),
-      "expires_at": JSON(expiresAt), "quantity": JSON(quantity), "ownership": JSON(ownership.rawValue),
-      "environment": JSON(environment.rawValue), "is_renewal": JSON(isRenewal), "is_upgraded": JSON(isUpgraded),
-      "revoked_at": JSON(revocation?.at), "revocation_reason": JSON(revocation?.reason),
-      "revocation_percentage": JSON(revocation?.percentage), "offer": offer?.document ?? .null,
-      "storefront": JSON(storefront),
-    ]
+    let document = ObjectBuilder()
+    document.add("id", id)
+    document.add("original_id", originalID)
+    document.add("store", platform.rawValue)
+    document.add("store_product_id", productID)
+    document.add("type", kind.rawValue)
+    document.add("group_id", groupID)
+    document.add("purchased_at", purchasedAt)
+    document.add("originally_purchased_at", originallyPurchasedAt)
+    document.add("expires_at", expiresAt)
+    document.add("quantity", quantity)
+    document.add("ownership", ownership.rawValue)
+    document.add("environment", environment.rawValue)
+    document.add("is_renewal", isRenewal)
+    document.add("is_upgraded", isUpgraded)
+    document.add("revoked_at", revocation?.at)
+    document.add("revocation_reason", revocation?.reason)
+    document.add("revocation_percentage", revocation?.percentage)
+    document.add("offer", offer?.document ?? .null)
+    document.add("storefront", storefront)
+    return document.build()
   }
 }
 

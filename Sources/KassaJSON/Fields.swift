@@ -70,6 +70,15 @@ public struct Fields: Sendable {
   public func optionalBool(_ key: String) throws(JSONShapeError) -> Bool? {
     try plain(key, "true or false", JSON.bool)
   }
+  /// A whole number that `read` makes of a number: of a whole one, and else of one with a fraction.
+  public func optionalInteger(
+    _ key: String, _ expected: String, _ read: (_ whole: Int64?, _ number: Double) -> Int64?
+  ) throws(JSONShapeError) -> Int64? {
+    try plain(key, expected) { value in
+      guard let value, value.pointee.type == JSON_INTEGER || value.pointee.type == JSON_REAL else { return nil }
+      return read(JSON.integer(value), json_number_value(value))
+    }
+  }
   public func optionalObject(_ key: String) throws(JSONShapeError) -> Fields? {
     guard let json = json[key], !json.isNull else { return nil }
     return try Fields(json, path: place(of: key))
@@ -98,6 +107,7 @@ public struct Fields: Sendable {
 
   /// Refuses members that nobody reads, and names the known one that was probably meant.
   public func allowOnly(_ known: [String]) throws(JSONShapeError) {
+    guard !json.hasOnly(known) else { return }
     for key in json.keys where !known.contains(key) {
       let hint = nearest(to: key, in: known).map { "; did you mean \"\($0)\"?" } ?? ""
       throw JSONShapeError(path: place(of: key), problem: "is not a known key\(hint)")

@@ -47,13 +47,7 @@ public struct JSON: @unchecked Sendable {
 extension JSON {
   public static let null = JSON(taking: nil)
 
-  public init(_ text: String) {
-    var text = text
-    self.init(
-      taking: text.withUTF8 { bytes in
-        bytes.withMemoryRebound(to: CChar.self) { json_stringn($0.baseAddress, $0.count) }
-      })
-  }
+  public init(_ text: String) { self.init(taking: Self.newString(text)) }
   public init(_ number: Int64) { self.init(taking: json_integer(number)) }
   public init(_ number: Int) { self.init(Int64(number)) }
   public init(_ number: Double) { self.init(taking: json_real(number)) }
@@ -86,6 +80,14 @@ extension JSON {
 
   /// This object with some members replaced or added.
   public func merging(_ members: [(String, JSON)]) -> JSON { .object(self.members + members) }
+
+  /// A Swift string is UTF-8: Jansson need not look.
+  static func newString(_ text: String) -> UnsafeMutablePointer<json_t>? {
+    var text = text
+    return text.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { json_stringn_nocheck($0.baseAddress, $0.count) }
+    }
+  }
 
   private func owned() -> UnsafeMutablePointer<json_t>? { value.map { json_incref($0) } ?? json_null() }
 }
@@ -220,6 +222,14 @@ extension JSON {
       iterator = json_object_iter_next(value, current)
     }
     return keys
+  }
+}
+
+extension JSON {
+  /// Whether every member has one of these names.
+  func hasOnly(_ names: [String]) -> Bool {
+    let found = names.reduce(0) { count, name in withMember(name) { $0 == nil ? count : count + 1 } }
+    return found == json_object_size(value)
   }
 }
 

@@ -68,9 +68,9 @@ extension Fields {
   /// with a fraction of a millisecond as Xcode does (`1697679936056.485`), which is cut off. Years beyond 9999, either
   /// way from 1970, are refused.
   func appleDate(_ key: String) throws(JSONShapeError) -> Int64? {
-    try value(key, "a number of milliseconds since 1970") { json in
+    try optionalInteger(key, "a number of milliseconds since 1970") { whole, number in
       let limit: Int64 = 253_402_300_799_999
-      guard let moment = json.integer ?? json.double.flatMap({ Int64(exactly: $0.rounded(.down)) }) else { return nil }
+      guard let moment = whole ?? Int64(exactly: number.rounded(.down)) else { return nil }
       return -limit...limit ~= moment ? moment : nil
     }
   }

@@ -127,27 +127,14 @@ extension Certificate {
     }
   }
 
-  /// Throws unless the key is one of the two curves in use: P-256, and for issuers also P-384.
-  func requireCurve(_ curves: [String]) throws(Refusal) {
-    var name = [CChar](repeating: 0, count: 32)
-    var length = 0
-    let key = X509_get0_pubkey(x509)
-    let isCurve = key != nil && EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1
-    let curve = isCurve ? String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
-    guard let curve, curves.contains(curve) else {
-      let words = curve.map { "a key on \($0)" } ?? "a key that is on no named curve"
-      throw Refusal(.unsupportedKey, "\(place) holds \(words); it must be \(curves.joined(separator: " or "))")
-    }
-  }
-
   /// Throws unless this certificate was issued by that one: by name, by key identifiers where both have them, and by
-  /// its signature, which is ECDSA with SHA-256 or SHA-384.
+  /// its signature, which is made with SHA-256 or SHA-384: by ECDSA, or by RSA as PKCS #1 has it.
   func requireIssued(by issuer: Certificate) throws(Refusal) {
     switch X509_get_signature_nid(x509) {
-    case NID_ecdsa_with_SHA256, NID_ecdsa_with_SHA384: break
+    case NID_ecdsa_with_SHA256, NID_ecdsa_with_SHA384, NID_sha256WithRSAEncryption, NID_sha384WithRSAEncryption: break
     default:
       throw Refusal(
-        .unsupportedCertificateSignature, "\(place) is not signed with ECDSA and SHA-256 or SHA-384")
+        .unsupportedCertificateSignature, "\(place) is not signed by ECDSA or RSA (PKCS #1) with SHA-256 or SHA-384")
     }
     let match = X509_check_issued(issuer.x509, x509)
     guard match == X509_V_OK || match == X509_V_ERR_KEYUSAGE_NO_CERTSIGN else {

@@ -48,8 +48,8 @@ struct CertificateChain: Sendable {
   }
 
   private func requireKeys() throws(Refusal) {
-    try leaf.requireCurve([Curves.p256])
-    try intermediate.requireCurve(Curves.issuers)
+    try leaf.requireKey(of: .signer)
+    try intermediate.requireKey(of: .issuer)
   }
 
   private func requireIssued() throws(Refusal) {

@@ -73,10 +73,12 @@ struct CertificatePlan {
       marker: Certificate.Marker.leaf.text)
   }
 
-  /// Makes a key and its certificate, signed by that issuer, or by itself.
-  func make(issuer: Identity?, hash: OpaquePointer? = EVP_sha256()) throws(Refusal) -> Identity {
+  /// Makes a certificate, signed by that issuer, or by itself. It holds that key, or a new one on the plan's curve.
+  func make(
+    issuer: Identity?, key given: OpaquePointer? = nil, hash: OpaquePointer? = EVP_sha256()
+  ) throws(Refusal) -> Identity {
     guard OpenSSL.isPrepared, let x509 = X509_new() else { throw Refusal.outOfMemory }
-    guard let key = Self.makeKey(curve) else {
+    guard let key = given ?? Self.makeKey(curve) else {
       X509_free(x509)
       throw Refusal.outOfMemory
     }

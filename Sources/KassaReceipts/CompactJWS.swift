@@ -118,12 +118,23 @@ extension JSON {
     }
   }
 
+  private static func count(of byte: UInt8, in bytes: [UInt8]) -> Int {
+    bytes.withUnsafeBytes { bytes in
+      guard var start = bytes.baseAddress else { return 0 }
+      let end = start + bytes.count
+      var count = 0
+      while let found = memchr(start, Int32(byte), end - start) {
+        count += 1
+        start = UnsafeRawPointer(found) + 1
+      }
+      return count
+    }
+  }
+
   /// Whether brackets outside strings nest at most so deep.
   private static func isShallow(_ bytes: [UInt8], _ maximumDepth: Int) -> Bool {
     // As a rule there are fewer brackets than levels allowed, wherever they stand.
-    var opening = 0
-    for byte in bytes where byte | 0x20 == UInt8(ascii: "{") { opening &+= 1 }
-    if opening <= maximumDepth { return true }
+    if count(of: UInt8(ascii: "{"), in: bytes) + count(of: UInt8(ascii: "["), in: bytes) <= maximumDepth { return true }
     var depth = 0
     var isInString = false
     var isEscaped = false

@@ -23,7 +23,6 @@ extension [UInt8] {
 enum Curves {
   static let p256 = "prime256v1"
   static let p384 = "secp384r1"
-  static let issuers = [p256, p384]
 }
 
 enum KeyUsage {

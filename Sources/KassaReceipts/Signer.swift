@@ -26,7 +26,7 @@ final class Signer: Sendable {
   convenience init(header: UnsafeRawBufferPointer, local certificates: [[UInt8]]) throws(Refusal) {
     guard let der = certificates.first else { throw Refusal(.chainTooShort, "header.x5c has no certificate") }
     let leaf = try Certificate(der: der, place: "x5c[0]")
-    try leaf.requireCurve([Curves.p256])
+    try leaf.requireKey(of: .signer)
     try self.init(header: header, leaf: leaf, chain: nil)
   }
 

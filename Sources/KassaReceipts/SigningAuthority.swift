@@ -11,7 +11,8 @@ public final class SigningAuthority: Sendable {
   private let certificates: [[UInt8]]
   private let privateKey: [UInt8]
   private let key: P256Key
-  private let encodedHeader: [UInt8]
+  /// The first part of every text that it signs: the certificates are in it, some 3,000 bytes.
+  public let header: String
   private let hashedHeader: HashedPrefix
   /// Hand it to a `SignedDataVerifier`, and trust it for this store alone.
   public let root: TrustAnchor
@@ -45,12 +46,13 @@ public final class SigningAuthority: Sendable {
     self.root = try TrustAnchor(der: root, place: "certificates[2]")
     key = try Self.signingKey(privateKey, of: Certificate(der: leaf, place: "certificates[0]"))
     let chain = certificates.map { JSON(String(decoding: StrictBase64.encode($0, .standard), as: UTF8.self)) }
-    encodedHeader = StrictBase64.encode((["alg": "ES256", "x5c": .array(chain)] as JSON).bytes(), .url)
-    hashedHeader = try encodedHeader.lend(HashedPrefix.init)
+    let encoded = StrictBase64.encode((["alg": "ES256", "x5c": .array(chain)] as JSON).bytes(), .url)
+    header = String(decoding: encoded, as: UTF8.self)
+    hashedHeader = try encoded.lend(HashedPrefix.init)
   }
 
   private static func signingKey(_ der: [UInt8], of leaf: Certificate) throws(Refusal) -> P256Key {
-    try leaf.requireCurve([Curves.p256])
+    try leaf.requireKey(of: .signer)
     let key = der.withUnsafeBufferPointer { bytes in
       var position = bytes.baseAddress
       return d2i_AutoPrivateKey(nil, &position, bytes.count)
@@ -64,7 +66,10 @@ public final class SigningAuthority: Sendable {
   }
 
   /// A payload, which is an object, as JWS in compact form: ES256, with the three certificates in its header.
-  public func sign(_ payload: JSON) throws(Refusal) -> String {
+  public func sign(_ payload: JSON) throws(Refusal) -> String { try header + signedRest(payload) }
+
+  /// The same without the header: the point behind it, and the two other parts.
+  public func signedRest(_ payload: JSON) throws(Refusal) -> String {
     let errors = CryptoErrors()
     defer { errors.forget() }
     guard payload.isObject else {
@@ -72,8 +77,7 @@ public final class SigningAuthority: Sendable {
     }
     let rest = [UInt8(ascii: ".")] + StrictBase64.encode(payload.bytes(), .url)
     let signature = try key.sign(rest.lend(hashedHeader.digest))
-    return String(
-      decoding: encodedHeader + rest + [UInt8(ascii: ".")] + StrictBase64.encode(signature, .url), as: UTF8.self)
+    return String(decoding: rest + [UInt8(ascii: ".")] + StrictBase64.encode(signature, .url), as: UTF8.self)
   }
 }
 

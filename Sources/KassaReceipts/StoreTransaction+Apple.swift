@@ -31,7 +31,7 @@ extension StoreTransaction {
       quantity: fields.count("quantity") ?? 1,
       ownership: fields.word("inAppOwnershipType", Self.ownerships) ?? .purchased,
       environment: fields.required(fields.word("environment", Self.environments), "environment"),
-      isRenewal: fields.optionalString("transactionReason").flatMap { ["PURCHASE": false, "RENEWAL": true][$0] },
+      isRenewal: fields.isRenewal(),
       isUpgraded: fields.optionalBool("isUpgraded") ?? false,
       revocation: fields.revocation(),
       offer: fields.offer(),
@@ -66,6 +66,14 @@ extension Fields {
         problem: "must be one of \(words.map(\.0).joined(separator: ", ")) (got \"\(text.prefix(40))\")")
     }
     return value
+  }
+
+  fileprivate func isRenewal() throws(JSONShapeError) -> Bool? {
+    switch try optionalString("transactionReason") {
+    case "PURCHASE": false
+    case "RENEWAL": true
+    default: nil
+    }
   }
 
   fileprivate func count(_ key: String) throws(JSONShapeError) -> Int? {

@@ -24,39 +24,30 @@ enum StrictBase64 {
     var isCanonical = true
     let decoded = [UInt8](unsafeUninitializedCapacity: whole * 3 + max(0, over - 1)) { bytes, count in
       values.withUnsafeBufferPointer { values in
-        /// 0x80 and more once a character is outside the alphabet.
-        var seen: UInt32 = 0
+        var seen: UInt64 = 0
         var position = 0
-        func take(_ characters: Int) -> UInt32 {
-          var bits: UInt32 = 0
-          for _ in 0..<characters {
-            let value = UInt32(values[Int(text[position])])
-            seen |= value
-            bits = bits << 6 | value & 0x3F
-            position += 1
-          }
-          return bits
+        func take() -> UInt64 {
+          defer { position += 1 }
+          return values[Int(text[position])]
         }
         for _ in 0..<whole {
-          let bits = take(4)
+          let bits = take() << 18 | take() << 12 | take() << 6 | take()
+          seen |= bits
           bytes[count] = UInt8(truncatingIfNeeded: bits >> 16)
           bytes[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
           bytes[count + 2] = UInt8(truncatingIfNeeded: bits)
           count += 3
         }
-        if over == 2 {
-          let bits = take(2)
-          bytes[count] = UInt8(truncatingIfNeeded: bits >> 4)
-          count += 1
-          isCanonical = bits & 0xF == 0
-        } else if over == 3 {
-          let bits = take(3)
-          bytes[count] = UInt8(truncatingIfNeeded: bits >> 10)
-          bytes[count + 1] = UInt8(truncatingIfNeeded: bits >> 2)
-          count += 2
-          isCanonical = bits & 3 == 0
+        if over >= 2 {
+          let bits = take() << 18 | take() << 12 | (over == 3 ? take() << 6 : 0)
+          seen |= bits
+          for byte in 1..<over {
+            bytes[count] = UInt8(truncatingIfNeeded: bits >> UInt64(24 - 8 * byte))
+            count += 1
+          }
+          isCanonical = bits & (over == 2 ? 0xFFFF : 0xFF) == 0
         }
-        isCanonical = isCanonical && seen < 0x80
+        isCanonical = isCanonical && seen < outsideAlphabet
       }
     }
     return isCanonical ? decoded : nil
@@ -89,7 +80,9 @@ enum StrictBase64 {
 
   private static let urlCharacters = characters(last: "-_")
   private static let standardCharacters = characters(last: "+/")
-  /// The value of each character; 0x80 for those outside the alphabet.
+  /// In place of the value of what is no character of the alphabet: more than four values together, wherever it stands.
+  private static let outsideAlphabet: UInt64 = 1 << 32
+  /// The value of each character.
   private static let urlValues = values(of: urlCharacters)
   private static let standardValues = values(of: standardCharacters)
 
@@ -97,9 +90,9 @@ enum StrictBase64 {
     Array(("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + last).utf8)
   }
 
-  private static func values(of characters: [UInt8]) -> [UInt8] {
-    var values = [UInt8](repeating: 0x80, count: 256)
-    for (value, character) in characters.enumerated() { values[Int(character)] = UInt8(value) }
+  private static func values(of characters: [UInt8]) -> [UInt64] {
+    var values = [UInt64](repeating: outsideAlphabet, count: 256)
+    for (value, character) in characters.enumerated() { values[Int(character)] = UInt64(value) }
     return values
   }
 }

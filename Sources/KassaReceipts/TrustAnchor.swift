@@ -8,7 +8,7 @@ public struct TrustAnchor: Sendable {
   let certificate: Certificate
   let publicKey: [UInt8]
 
-  /// One certificate in DER. Its key is on P-256 or P-384, and it may issue others.
+  /// One certificate in DER. Its key is on P-256 or P-384, or RSA of 2048 to 4096 bits, and it may issue others.
   public init(der: [UInt8]) throws(Refusal) {
     try self.init(der: der, place: "the root certificate")
   }
@@ -21,7 +21,7 @@ public struct TrustAnchor: Sendable {
         .malformedCertificate, "\(place) has \(der.count) bytes; at most \(JWSHeader.maximumCertificateBytes) are read")
     }
     certificate = try Certificate(der: der, place: place)
-    try certificate.requireCurve(Curves.issuers)
+    try certificate.requireKey(of: .issuer)
     guard certificate.isAuthority else {
       throw Refusal(.notAnAuthority, "\(place) is no certificate authority (basic constraints)")
     }

@@ -27,10 +27,13 @@ public enum Verification {
         transaction = try StoreTransaction(applePayload: data.payload, proof: "").document
       } catch { problem = JSON(error.message) }
     }
-    return [
-      "verified": true, "payload": data.payload, "transaction": transaction, "transaction_problem": problem,
-      "root": JSON(data.root),
-    ]
+    let reply = ObjectBuilder()
+    reply.add("verified", true)
+    reply.add("payload", data.payload)
+    reply.add("transaction", transaction)
+    reply.add("transaction_problem", problem)
+    reply.add("root", data.root)
+    return reply.build()
   }
 
   private static func refused(_ refusal: Refusal) -> JSON {

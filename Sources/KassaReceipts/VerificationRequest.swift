@@ -48,12 +48,12 @@ struct VerificationRequest: Sendable {
   }
 
   private static func word<Word: RawRepresentable<String> & CaseIterable>(
-    _ place: String, _ text: String?
+    _ place: @autoclosure () -> String, _ text: String?
   ) throws(JSONShapeError) -> Word? {
     guard let text else { return nil }
     guard let word = Word(rawValue: text) else {
       let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
-      throw JSONShapeError(path: place, problem: "must be one of \(known) (got \"\(text.prefix(40))\")")
+      throw JSONShapeError(path: place(), problem: "must be one of \(known) (got \"\(text.prefix(40))\")")
     }
     return word
   }

@@ -73,6 +73,33 @@ import Testing
     #expect(try verdict(hash.sign(), hash.verifier()) == "unsupported_certificate_signature")
   }
 
+  /// Roots of 2048 and 4096 bits, and what Apple's library says to them, are in Tests/Python/receipts.
+  @Test func issuersMayBeRSA() throws {
+    let keys = try (0..<2).map { _ in try rsaKey(bits: 2048) }
+    defer { for key in keys { EVP_PKEY_free(key) } }
+    func key(_ number: Int) -> OpaquePointer {
+      EVP_PKEY_up_ref(keys[number])
+      return keys[number]
+    }
+    let root = try Chain(rootKey: key(0), hash: EVP_sha384())
+    #expect(try verdict(root.sign(), root.verifier()) == "verified")
+    let both = try Chain(rootKey: key(1), intermediateKey: key(0))
+    #expect(try verdict(both.sign(), both.verifier()) == "verified")
+
+    #expect(try verdict(root.sign(), both.verifier()) == "untrusted_root")
+    var swapped = root
+    swapped.certificates[2] = both.certificates[2]
+    #expect(try verdict(swapped.sign(), both.verifier()) == "broken_chain")
+
+    let hash = try Chain(rootKey: key(0), hash: EVP_sha1())
+    #expect(try verdict(hash.sign(), hash.verifier()) == "unsupported_certificate_signature")
+    let short = try Chain(intermediateKey: rsaKey(bits: 1024))
+    #expect(try verdict(short.sign(), short.verifier()) == "unsupported_key")
+    let refusal = #expect(throws: Refusal.self) { try Chain(rootKey: rsaKey(bits: 1024)) }
+    #expect(refusal?.reason == "unsupported_key")
+    #expect(refusal?.message.contains("1024 bits") == true)
+  }
+
   @Test("S122 the message names the root that the text ends in and the roots that are trusted")
   func untrustedRoot() throws {
     let chain = try Chain(root: { $0.name = "Old Root" })
@@ -91,13 +118,21 @@ import Testing
 
   @Test("S121 roots are compiled in or given in code: nothing in the environment or on disk adds one")
   func rootsComeFromCodeAlone() throws {
-    let digest = try #require(AppleRoots.anchors.first).der.lend { bytes throws(Refusal) in
-      try HashedPrefix(bytes).digest(followedBy: UnsafeRawBufferPointer(start: nil, count: 0))
+    // As https://www.apple.com/certificateauthority/ and Apple's certification practice statements print them.
+    let published = [
+      "CN=Apple Root CA - G3": "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
+      "CN=Apple Root CA - G2": "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050",
+      "CN=Apple Root CA": "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
+    ]
+    var found: [String: String] = [:]
+    for root in AppleRoots.anchors {
+      let digest = try root.der.lend { bytes throws(Refusal) in
+        try HashedPrefix(bytes).digest(followedBy: UnsafeRawBufferPointer(start: nil, count: 0))
+      }
+      let name = root.name.split(separator: "/").first { $0.hasPrefix("CN=") }
+      found[try String(#require(name))] = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
-    let hex = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    #expect(hex == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
-    #expect(
-      AppleRoots.anchors.map(\.name) == ["/CN=Apple Root CA - G3/OU=Apple Certification Authority/O=Apple Inc./C=US"])
+    #expect(found == published)
 
     // OpenSSL's own settings for trusted certificates change nothing.
     let chain = try Chain()

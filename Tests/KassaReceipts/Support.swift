@@ -18,7 +18,8 @@ struct Chain {
   init(
     at milliseconds: Int64 = noon, root rootPlan: (inout CertificatePlan) -> Void = { _ in },
     intermediate intermediatePlan: (inout CertificatePlan) -> Void = { _ in },
-    leaf leafPlan: (inout CertificatePlan) -> Void = { _ in }, hash: OpaquePointer? = EVP_sha256()
+    leaf leafPlan: (inout CertificatePlan) -> Void = { _ in }, rootKey: OpaquePointer? = nil,
+    intermediateKey: OpaquePointer? = nil, hash: OpaquePointer? = EVP_sha256()
   ) throws {
     let first = milliseconds / 1000 - 86_400, last = milliseconds / 1000 + 86_400
     var rootOne = CertificatePlan.root("Test Root", first, last)
@@ -27,8 +28,8 @@ struct Chain {
     rootPlan(&rootOne)
     intermediatePlan(&intermediateOne)
     leafPlan(&leafOne)
-    let root = try rootOne.make(issuer: nil, hash: hash)
-    let intermediate = try intermediateOne.make(issuer: root, hash: hash)
+    let root = try rootOne.make(issuer: nil, key: rootKey, hash: hash)
+    let intermediate = try intermediateOne.make(issuer: root, key: intermediateKey, hash: hash)
     let leaf = try leafOne.make(issuer: intermediate, hash: hash)
     certificates = [leaf.der, intermediate.der, root.der]
     EVP_PKEY_up_ref(leaf.key)
@@ -49,6 +50,17 @@ struct Chain {
   }
 
   func verifier(now: Int64 = noon) -> SignedDataVerifier { SignedDataVerifier(anchors: [root]) { now } }
+}
+
+/// A new RSA key, for `make`, which takes it over.
+func rsaKey(bits: Int) throws -> OpaquePointer {
+  let context = EVP_PKEY_CTX_new_from_name(nil, "RSA", nil)
+  defer { EVP_PKEY_CTX_free(context) }
+  var key: OpaquePointer?
+  try #require(EVP_PKEY_keygen_init(context) == 1)
+  try #require(EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(bits)) == 1)
+  try #require(EVP_PKEY_keygen(context, &key) == 1)
+  return try #require(key)
 }
 
 func base64(_ bytes: [UInt8]) -> String { String(decoding: StrictBase64.encode(bytes, .standard), as: UTF8.self) }

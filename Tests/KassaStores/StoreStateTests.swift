@@ -72,6 +72,20 @@ struct StoreStateTests {
     }
   }
 
+  @Test func signedTextIsKeptWithoutItsHeaderAndReadWithOneToo() async throws {
+    try await withFolder { folder in
+      let path = "\(folder)/store.db"
+      let proof = try await Counter(path: path).buy("coins").proof
+      let database = try Database(path: path)
+      let kept = try database.run("SELECT signed FROM transactions") { $0.text(0) }
+      #expect(kept == [String(proof.drop { $0 != "." })])
+      #expect(try await Counter(path: path).unfinished().map(\.proof) == [proof])
+      // As an earlier version kept it.
+      try database.run("UPDATE transactions SET signed = ?", [.text(proof)])
+      #expect(try await Counter(path: path).unfinished().map(\.proof) == [proof])
+    }
+  }
+
   @Test func twoProcessesShareOneAccount() async throws {
     try await withFolder { folder in
       let path = "\(folder)/store.db"

@@ -13,7 +13,7 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, ObjectIdentifier
@@ -24,6 +24,7 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
 
 Json = dict[str, Any]
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 Extension = tuple[x509.ExtensionType, bool]
 
 
@@ -63,7 +64,7 @@ class Part:
     curve: ec.EllipticCurve = field(default_factory=ec.SECP256R1)
     first: datetime = NOW - 365 * DAY
     last: datetime = NOW + 365 * DAY
-    key: ec.EllipticCurvePrivateKey | None = None
+    key: PrivateKey | None = None
     change: Callable[[dict[str, Extension]], None] = lambda _: None
 
 
@@ -87,9 +88,10 @@ class Chain:
     """The signer first, in DER."""
 
     def __post_init__(self) -> None:
-        keys = [part.key or ec.generate_private_key(part.curve) for part in (self.root, self.intermediate, self.leaf)]
-        root, intermediate, leaf = keys
-        self.signer = leaf
+        root, intermediate = (
+            part.key or ec.generate_private_key(part.curve) for part in (self.root, self.intermediate)
+        )
+        self.signer = leaf = ec.generate_private_key(self.leaf.curve)
         made = self.make(self.root, root, self.root, root, {}, lambda all_: authority(all_, None))
 
         def middle(extensions: dict[str, Extension]) -> None:
@@ -111,9 +113,9 @@ class Chain:
     def make(
         self,
         part: Part,
-        key: ec.EllipticCurvePrivateKey,
+        key: PrivateKey,
         issuer: Part,
-        issuer_key: ec.EllipticCurvePrivateKey,
+        issuer_key: PrivateKey,
         extensions: dict[str, Extension],
         usual: Callable[[dict[str, Extension]], None],
     ) -> bytes:

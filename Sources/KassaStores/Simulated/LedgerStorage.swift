@@ -9,7 +9,7 @@ final class LedgerStorage {
 
   struct Contents {
     var ledger: StoreLedger
-    /// By transaction.
+    /// By transaction, as `StoreSigner` keeps it.
     var signed: [String: String]
     /// The number of the last event.
     var lastEvent: Int64
@@ -92,12 +92,17 @@ final class LedgerStorage {
 
   func save(_ ledger: StoreLedger) throws(DatabaseError) { try set("ledger", ledger.document.text()) }
 
-  func save(_ transaction: LedgerTransaction, signed: String) throws(DatabaseError) {
+  /// Without a signed text the one that is kept stays.
+  func save(_ transaction: LedgerTransaction, signed: String?) throws(DatabaseError) {
+    let id = DatabaseValue(Int64(transaction.id)), document = DatabaseValue.text(transaction.document.text())
+    guard let signed else {
+      return try database.run("UPDATE transactions SET document = ? WHERE id = ?", [document, id])
+    }
     try database.run(
       """
       INSERT INTO transactions (id, document, signed) VALUES (?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET document = excluded.document, signed = excluded.signed
-      """, [DatabaseValue(Int64(transaction.id)), .text(transaction.document.text()), .text(signed)])
+      """, [id, document, .text(signed)])
   }
 
   func forgetTransactions() throws(DatabaseError) { try database.run("DELETE FROM transactions") }

@@ -46,7 +46,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
 
   private(set) var ledger: StoreLedger
   private(set) var shop: StoreShop
-  /// What the store says of each transaction, signed.
+  /// What the store says of each transaction, signed, as it is kept (`StoreSigner.kept`).
   private var signed: [String: String] = [:]
   /// The same, verified.
   private var deliveries: [String: StoreDelivery] = [:]
@@ -210,22 +210,26 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     var texts: [String: String] = [:]
     var number = lastEvent
     guard draft != ledger || !events.isEmpty else { return (texts, number, []) }
-    try storage.save(draft)
+    if !draft.hasSameAccount(as: ledger) { try storage.save(draft) }
     if events.contains(where: { $0.kind == .cleared }) { try storage.forgetTransactions() }
     for event in events {
       number = try storage.append(event)
       guard let id = event.transactionID, let transaction = draft.transactions[id], texts[id] == nil else { continue }
-      // Whether it is finished is not in what is signed.
-      let text = event.changesTransaction ? try sign(transaction, of: draft) : signed[id] ?? ""
-      texts[id] = text
-      try storage.save(transaction, signed: text)
+      if event.changesTransaction {
+        let text = try sign(transaction, of: draft)
+        texts[id] = text
+        try storage.save(transaction, signed: text)
+      } else if transaction != ledger.transactions[id] {
+        // Whether it is finished is not in what is signed.
+        try storage.save(transaction, signed: nil)
+      }
     }
     return (texts, number, events.filter(\.changesTransaction).compactMap(\.transactionID))
   }
 
   private func sign(_ transaction: LedgerTransaction, of ledger: StoreLedger) throws(DatabaseError) -> String {
     do throws(Refusal) {
-      return try signer.sign(payload.document(transaction, of: ledger, signedAt: ledger.now))
+      return try signer.kept(payload.document(transaction, of: ledger, signedAt: ledger.now))
     } catch {
       throw DatabaseError(code: LedgerStorage.corrupt, message: "transaction \(transaction.id): \(error)")
     }
@@ -295,7 +299,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     }
     do throws(Refusal) {
       guard let text = signed[id] else { throw Refusal("unknown_transaction", "transaction \(id) was never signed") }
-      let delivery = StoreDelivery.verified(try signer.transaction(text))
+      let delivery = StoreDelivery.verified(try signer.transaction(kept: text))
       deliveries[id] = delivery
       return delivery
     } catch {

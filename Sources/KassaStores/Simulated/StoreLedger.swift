@@ -45,6 +45,14 @@ struct StoreLedger: Sendable, Equatable {
 
   mutating func put(_ transaction: LedgerTransaction) { transactions.put(transaction) }
 
+  /// Whether all but the transactions is equal.
+  func hasSameAccount(as other: StoreLedger) -> Bool {
+    var own = self, other = other
+    own.forgetTransactions()
+    other.forgetTransactions()
+    return own == other
+  }
+
   mutating func forgetTransactions() { transactions = LedgerTransactions() }
 
   func subscription(_ groupID: String, _ ownership: StoreTransaction.Ownership = .purchased) -> LedgerSubscription? {

@@ -18,12 +18,17 @@ struct StoreSigner: Sendable {
     appExpectation = SignedDataExpectation(.appTransaction, bundleID: payload.bundleID, environments: environments)
   }
 
-  func sign(_ payload: JSON) throws(Refusal) -> String { try authority.sign(payload) }
+  /// What is kept of a signed text: without the header, which is the same for all and longer than the rest.
+  func kept(_ payload: JSON) throws(Refusal) -> String { try authority.signedRest(payload) }
 
-  func transaction(_ text: String) throws(Refusal) -> StoreTransaction {
-    try StoreTransaction(applePayload: verifier.verify(text, expectation), proof: text)
+  /// Reads a text that was kept. One with its header is what an earlier version kept.
+  func transaction(kept: String) throws(Refusal) -> StoreTransaction {
+    let text = kept.hasPrefix(".") ? authority.header + kept : kept
+    return try StoreTransaction(applePayload: verifier.verify(text, expectation), proof: text)
   }
 
   /// An app transaction, signed and read again.
-  func appTransaction(_ payload: JSON) throws(Refusal) -> JSON { try verifier.verify(sign(payload), appExpectation) }
+  func appTransaction(_ payload: JSON) throws(Refusal) -> JSON {
+    try verifier.verify(authority.sign(payload), appExpectation)
+  }
 }

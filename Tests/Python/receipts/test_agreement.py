@@ -19,7 +19,7 @@ from appstoreserverlibrary.models.Environment import Environment
 from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier, VerificationException
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ObjectIdentifier
 from signed_data import APP, APP_ID, DAY, NOW, Chain, Part, compact, key_usage, marker, milliseconds, unurl, url
@@ -98,6 +98,17 @@ def test_both_verify_what_is_valid(kind: str, environment: str) -> None:
             text = chain.sign(getattr(signed_data, kind)(chance, environment))
             assert apple_says(text, [chain.root_der], kind, environment) == VERIFIED
             assert kassa_says(text, [chain.root_der], kind, environment) == VERIFIED
+
+
+@pytest.mark.parametrize("bits", [2048, 4096])
+def test_both_verify_what_stands_under_an_rsa_root(bits: int) -> None:
+    chance = random.Random(bits)
+    root, intermediate = (rsa.generate_private_key(65537, bits) for _ in range(2))
+    for middle in (Part("Intermediate", ec.SECP384R1()), Part("Intermediate", key=intermediate)):
+        chain = Chain(Part("Root", key=root), middle, hash=hashes.SHA384())
+        text = chain.sign(signed_data.transaction(chance))
+        assert apple_says(text, [chain.root_der]) == VERIFIED
+        assert kassa_says(text, [chain.root_der]) == VERIFIED
 
 
 def test_s122_both_take_any_of_several_roots() -> None:
