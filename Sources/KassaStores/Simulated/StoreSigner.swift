@@ -23,8 +23,11 @@ struct StoreSigner: Sendable {
 
   /// Reads a text that was kept. One with its header is what an earlier version kept.
   func transaction(kept: String) throws(Refusal) -> StoreTransaction {
-    let text = kept.hasPrefix(".") ? authority.header + kept : kept
-    return try StoreTransaction(applePayload: verifier.verify(text, expectation), proof: text)
+    try transaction(kept.hasPrefix(".") ? authority.header + kept : kept)
+  }
+
+  func transaction(_ text: String) throws(Refusal) -> StoreTransaction {
+    try StoreTransaction(applePayload: verifier.verify(text, expectation), proof: text)
   }
 
   /// An app transaction, signed and read again.
