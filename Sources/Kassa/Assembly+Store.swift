@@ -14,9 +14,9 @@ struct AssembledStore {
 
 /// The store that a configuration names, whose transactions it has, and where those that count are made; nil for none.
 ///
-/// - Parameter service: the base URL of the back end.
+/// - Parameter transport: what carries requests to the service.
 func store(
-  _ configuration: Configuration, _ sandbox: Sandbox?, service: String, _ surroundings: Surroundings
+  _ configuration: Configuration, _ sandbox: Sandbox?, _ transport: any HTTPTransport, _ surroundings: Surroundings
 ) throws(KassaError) -> AssembledStore? {
   let (host, simulated): (HostStoreConfiguration?, SimulatedStoreConfiguration?)
   do throws(JSONShapeError) {
@@ -36,14 +36,15 @@ func store(
   }
   guard let simulated else { return nil }
   return AssembledStore(
-    store: try simulatedStore(simulated, sandbox, service, surroundings), platform: .apple,
+    store: try simulatedStore(simulated, sandbox, transport, surroundings), platform: .apple,
     environments: [simulated.isXcode ? .xcode : .sandbox])
 }
 
 // MARK: - The simulated one
 
 private func simulatedStore(
-  _ configuration: SimulatedStoreConfiguration, _ sandbox: Sandbox?, _ service: String, _ surroundings: Surroundings
+  _ configuration: SimulatedStoreConfiguration, _ sandbox: Sandbox?, _ transport: any HTTPTransport,
+  _ surroundings: Surroundings
 ) throws(KassaError) -> SimulatedStore {
   let inMemory = surroundings.storage == ClientOptions.inMemory
   let store = try SimulatedStore(
@@ -55,7 +56,7 @@ private func simulatedStore(
       now: { [now = surroundings.now] in sandbox?.now ?? now() },
       start: surroundings.start,
       onTransaction: sandbox.map { registration(at: $0, surroundings) }
-        ?? registration(atServer: service, surroundings)))
+        ?? (transport as? RegisteringTransport)?.register))
   store.presenter = HostSheets(surroundings: surroundings)
   for key in store.unsupportedKeys {
     surroundings.report(
@@ -74,26 +75,6 @@ private func registration(
     do throws(KassaError) { try sandbox.register(storeTransaction: transaction) } catch {
       surroundings.report("storage_failed", error.message, ["transaction_id": JSON(transaction.id)])
     }
-  }
-}
-
-/// The same for a server on this machine, which may be `kassa-sandbox`; nil for any other. Nobody waits for it: a receipt
-/// that comes first is sent again, and what the server did not hear of it is told at the next start.
-private func registration(
-  atServer baseURL: String, _ surroundings: Surroundings
-) -> (@Sendable (StoreTransaction) -> Void)? {
-  guard URLText.Origin(baseURL)?.isLoopback ?? false else { return nil }
-  let transport = transport(nil, surroundings)
-  return { transaction in
-    let document = transaction.document.merging([
-      ("grace_ends_at", JSON(transaction.graceEndsAt)), ("signed_at", JSON(transaction.signedAt)),
-      ("proof", JSON(transaction.proof)),
-    ])
-    let action: JSON = ["action": "register_store_transaction", "transaction": document]
-    let request = HTTPRequest(
-      "POST", "\(baseURL)/sandbox/control", headers: [HTTPHeader("Content-Type", "application/json")],
-      body: action.bytes())
-    _ = surroundings.start { _ = try? await transport.send(request) }
   }
 }
 

@@ -21,9 +21,10 @@ func assemble(_ configuration: Configuration, _ surroundings: Surroundings) thro
 private func whop(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
   let whop = try WhopConfiguration(configuration.backend)
   let sandbox = whop.isEmbedded ? try embedded(whop.catalogue, surroundings) : nil
-  let store = try store(configuration, sandbox, service: whop.baseURL, surroundings)
+  let transport = transport(sandbox, whop.baseURL, configuration, surroundings)
+  let store = try store(configuration, sandbox, transport, surroundings)
   let backend = WhopBackend(
-    whop, transport: transport(sandbox, surroundings), tokens: tokens(whop, surroundings), time: surroundings.time,
+    whop, transport: transport, tokens: tokens(whop, surroundings), time: surroundings.time,
     random: surroundings.random, source: "kassa/\(version)", now: surroundings.now,
     serverTime: surroundings.serverTime)
   return Setup(
@@ -44,13 +45,14 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
 private func voidhash(_ configuration: Configuration, _ surroundings: Surroundings) throws(KassaError) -> Setup {
   let voidhash = try VoidhashConfiguration(configuration.backend, isDebug: configuration.isDebug)
   let sandbox = voidhash.isEmbedded ? try embedded(voidhash.catalogue, surroundings) : nil
-  let store = try store(configuration, sandbox, service: voidhash.baseURL, surroundings)
+  let transport = transport(sandbox, voidhash.baseURL, configuration, surroundings)
+  let store = try store(configuration, sandbox, transport, surroundings)
   let locale = configuration.locale ?? ProcessEnvironment.locale
   let backend = try VoidhashBackend(
     voidhash,
     facts: VoidhashClientFacts(
       sdkVersion: version, isDebug: configuration.isDebug, isObserver: configuration.isObserver, locales: [locale]),
-    transport: transport(sandbox, surroundings), time: surroundings.time, random: surroundings.random,
+    transport: transport, time: surroundings.time, random: surroundings.random,
     asking: surroundings.asking, serverTime: surroundings.serverTime, report: surroundings.report)
   return Setup(
     scope: "voidhash \(voidhash.publishableKey) \(voidhash.environment.rawValue) \(voidhash.baseURL)",
@@ -68,14 +70,18 @@ private func voidhash(_ configuration: Configuration, _ surroundings: Surroundin
     simulate: simulation(sandbox, store?.store as? SimulatedStore, surroundings))
 }
 
-func transport(_ sandbox: Sandbox?, _ surroundings: Surroundings) -> any HTTPTransport {
-  let transport: any HTTPTransport
+private func transport(
+  _ sandbox: Sandbox?, _ service: String, _ configuration: Configuration, _ surroundings: Surroundings
+) -> any HTTPTransport {
   if let sandbox {
-    transport = EmbeddedTransport(sandbox, time: surroundings.time)
-  } else {
-    transport = CurlTransport(loop: surroundings.loop)
+    return LoggingTransport(
+      EmbeddedTransport(sandbox, time: surroundings.time), log: surroundings.log, time: surroundings.time)
   }
-  return LoggingTransport(transport, log: surroundings.log, time: surroundings.time)
+  let transport = LoggingTransport(
+    CurlTransport(loop: surroundings.loop), log: surroundings.log, time: surroundings.time)
+  // What answers on this machine may be kassa-sandbox, which has to hear of what a simulated store sells.
+  guard configuration.storeKind == "simulated", URLText.Origin(service)?.isLoopback ?? false else { return transport }
+  return RegisteringTransport(transport, baseURL: service, start: surroundings.start)
 }
 
 private func tokens(_ whop: WhopConfiguration, _ surroundings: Surroundings) -> (any AccessTokenSource)? {

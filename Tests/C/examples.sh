@@ -27,7 +27,7 @@ expect() {
   echo "ok - $name"
 }
 
-for program in quickstart paywall epoll game demo; do build "$program"; done
+for program in quickstart paywall epoll game demo observer; do build "$program"; done
 
 expect quickstart "$("$work/quickstart")" '[0-9]' 'You have access'
 expect paywall "$(printf '1\nlogin ada\nlogout\nrestore\nlogin ada\n99\nquit\n' | "$work/paywall")" \
@@ -36,4 +36,7 @@ expect paywall "$(printf '1\nlogin ada\nlogout\nrestore\nlogin ada\n99\nquit\n' 
 expect epoll "$( (sleep 1; echo buy; sleep 1; echo quit) | "$work/epoll")" \
   'configure completed' 'purchase started' 'subscribed: yes'
 expect game "$("$work/game" 60)" 'configure completed' 'the golden level opens'
+expect observer "$("$work/observer")" \
+  'waiting receipts: 0' 'premium: no' 'read_only_purchase_not_allowed' 'sold com\.example\.app\.pro\.monthly as transaction ([0-9]{20})' \
+  'reported [0-9]{20}' 'finished transaction' 'waiting receipts: 0' 'grant: premium, active' 'premium: yes'
 exit $failed

@@ -30,14 +30,18 @@ def configuration() -> dict[str, object]:
     }
 
 
+def length_of(count: int, unit: str) -> str:
+    return f"{count} {unit}" + ("" if count == 1 else "s")
+
+
 def price_of(product: kassa.Product) -> str:
     """The price, and of a subscription what it comes to a month."""
     if product.subscription is None:
         return str(product.price)
     period = product.subscription.period
-    every = period.unit if period.count == 1 else f"{period.count} {period.unit}s"
+    every = "a " + period.unit if period.count == 1 else "for " + length_of(period.count, period.unit)
     monthly = product.subscription.price_per_month
-    return f"{product.price} a {every}" + (f", {monthly} a month" if monthly and period.unit != "month" else "")
+    return f"{product.price} {every}" + (f", {monthly} a month" if monthly and period.unit != "month" else "")
 
 
 def offers_of(product: kassa.Product) -> list[str]:
@@ -47,7 +51,7 @@ def offers_of(product: kassa.Product) -> list[str]:
     lines = []
     for offer in offers:
         phase = offer.phases[0]
-        length = f"{phase.period.count * phase.cycles} {phase.period.unit}"
+        length = length_of(phase.period.count * phase.cycles, phase.period.unit)
         price = "free" if phase.payment_mode == "free_trial" else str(phase.price)
         lines.append(f"{offer.id or 'for new subscribers'}: {price} for {length}")
     return lines
@@ -59,7 +63,7 @@ def show(client: kassa.Client, products: list[kassa.Product]) -> None:
     for grant in person.grants if person else ():
         print(f"  {grant.perk}: {grant.status}, by {grant.source}")
     for number, product in enumerate(products, 1):
-        print(f"  {number}  {product.display_name:14} {price_of(product)}")
+        print(f"  {number}  {product.slug:14} {product.display_name:14} {price_of(product)}")
         for line in offers_of(product):
             print(f"       {line}")
 

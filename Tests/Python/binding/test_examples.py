@@ -86,6 +86,67 @@ def test_token_backend_and_client(run_python: Run, sandbox: Sandbox) -> None:
         backend.communicate(timeout=10)
 
 
+def test_voidhash_shop(run_python: Run) -> None:
+    typed = "2\n4 nope\nlogin ada\nlogout\nlogin ada\nrestore\nrefund\n4 welcome_back\n1\n9\nsing\nquit\n"
+    done = run_python(str(EXAMPLES / "voidhash_shop.py"), input=typed)
+    assert (done.returncode, done.stderr) == (0, "")
+    rest = done.stdout
+    for said in [
+        "Guest. No premium.",
+        "2  pro_annual     Pro            $49.99 a year, $4.17 a month",
+        "4  pro_monthly    Pro            $9.99 a month\n       for new subscribers: free for 1 week",
+        "Bought pro_annual. The service has it.",
+        "Guest. Premium!\n  premium: active, by subscription",
+        'Sorry: "pro_monthly" has no offer "nope"; nothing was bought',
+        "ada. Premium!",
+        "Guest. No premium.",
+        "ada. Premium!",
+        "Restored.",
+        "ada. No premium.\n  premium: expired, by subscription",
+        "welcome_back: $4.99 for 3 months",
+        "Bought pro_monthly. The service has it.",
+        "ada. Premium!",
+        "Bought coins_100. The service has it.",
+        "What?",
+        "What?",
+    ]:
+        assert said in rest
+        rest = rest.split(said, 1)[1]
+
+
+def test_observer(tmp_path: Path) -> None:
+    program = tmp_path / "observer"
+    library = Path(os.environ["KASSA_LIBRARY"]).parent
+    source = EXAMPLES.parent / "c" / "observer.c"
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'Include'}"]
+    link = [f"-L{library}", f"-Wl,-rpath,{library}", "-lkassa", "-ljansson"]
+    subprocess.run([*command, "-o", str(program), str(source), *link], check=True)
+    done = subprocess.run(
+        [str(program), str(tmp_path / "state")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    sold = re.search(r"sold com\.example\.app\.pro\.monthly as transaction (\d{20})\.", done.stdout)
+    assert sold is not None
+    assert f"Kassa: reported {sold[1]}." in done.stdout
+    assert "(read_only_purchase_not_allowed)" in done.stdout
+    assert done.stdout.index("premium: no") < done.stdout.index("grant: premium, active\n  premium: yes")
+    # Started again, it is still known who asks, and what they may use.
+    again = subprocess.run(
+        [str(program), str(tmp_path / "state")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert again.returncode == 0
+    assert again.stdout.startswith("  waiting receipts: 0\n  grant: premium, active\n  premium: yes\n")
+
+
+def test_the_program_of_the_voidhash_page(run_python: Run) -> None:
+    page = (ROOT / "docs" / "voidhash.md").read_text()
+    program = re.search(r"```py\n(.*?)```", page, re.DOTALL)
+    assert program is not None
+    done = run_python("-c", program[1], cwd=EXAMPLES.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["100 coins $0.99", "Pro $49.99", "Pro for ever $149.99", "Pro $9.99", "True"]
+
+
 def test_every_example_says_how_to_run_it() -> None:
     for path in EXAMPLES.glob("*.py"):
         documentation = re.match(r'"""(.*?)"""', path.read_text(), re.DOTALL)

@@ -177,7 +177,7 @@ def test_named_products_come_in_that_order_and_none_for_what_is_not_sold(client:
         {"slug": LIFETIME, "reason": "not_sold"},
         {"slug": ANNUAL, "reason": "not_mapped"},
     ]
-    assert seen[1].details["products"] == [{"slug": COINS, "reason": "non_consumable_sold_as_consumable"}]
+    assert seen[1].details["products"] == [{"slug": COINS, "reason": "one_time_sold_as_consumable"}]
     # Once a call: the next one says so again.
     assert client.get_products(["nope"]) == [None]
     assert len(diagnostics(events, "product_not_found")) == 1
@@ -330,7 +330,7 @@ def test_a_refund_in_the_period_ends_a_subscription(shop: kassa.Client) -> None:
     premium(shop, False)
     person = shop.person()
     assert person is not None
-    assert [each.status for each in person.subscriptions.history] == ["expired"]
+    assert [each.status for each in person.subscriptions.history] == ["canceled"]
 
 
 def test_s058_an_approval_comes_a_week_later_after_a_restart(client: kassa.Client, thread: str, tmp_path: Path) -> None:
@@ -533,7 +533,7 @@ def test_attributes_are_written(shop: kassa.Client) -> None:
     shop.set_attributes({"level": 2}, set_once={"source": "friend"})
     persons = shop.simulate({"action": "state"})["voidhash"]["persons"]
     (ada,) = [person for person in persons if "user-1" in person["distinct_ids"]]
-    assert (ada["traits"]["level"], ada["traits"]["source"]) == (2, "ad")
+    assert (ada["traits"]["level"], ada["traits_once"]["source"]) == (2, "ad")
 
 
 def test_attributes_wait_for_the_network(shop: kassa.Client) -> None:
@@ -592,8 +592,6 @@ def test_a_server_learns_what_the_simulated_store_sold_and_without_it_access_sta
     bought = client.purchase(MONTHLY).raise_for_outcome()
     assert bought.synced
     premium(client)
-    refunded = client.purchase(LIFETIME).raise_for_outcome()
-    assert refunded.receipt_id is not None
     sandbox.stop()
     assert client.has_perk("premium")
     client.close()
@@ -687,11 +685,11 @@ def test_a_purchase_is_purchased_while_its_receipt_waits(tmp_path: Path) -> None
         assert not again.has_perk("premium")
 
 
-def test_what_is_refused_for_good_stays(shop: kassa.Client) -> None:
+def test_what_is_refused_for_good_stays(shop: kassa.Client, thread: str, tmp_path: Path) -> None:
     events = shop.events()
     body = json.dumps({"_tag": "Api/SdkTransactionNotFoundError", "message": "no such transaction"})
     fault(shop, "body", RECEIPTS, status=422, body=body)
-    operation = shop.start.purchase(COINS)
+    shop.start.purchase(COINS)
     wait(shop, lambda: shop.pending().transactions and shop.pending().transactions[0].refused_at)
     (receipt,) = shop.pending().transactions
     assert receipt.refused_at is not None
@@ -699,10 +697,14 @@ def test_what_is_refused_for_good_stays(shop: kassa.Client) -> None:
     (rejected,) = diagnostics(events, "transaction_rejected")
     assert (rejected.details["transaction_id"], rejected.details["status"]) == (receipt.transaction_id, 422)
     shop.simulate({"action": "clear_faults"})
-    # What waits for a later try is sent at once, if it is asked for.
+    # It has its own time, whoever asks for what waits; but each start offers it again.
     worked = shop.sync_pending_work()
-    assert (worked.completed, worked.pending_transaction_count) == (True, 0)
-    assert operation.wait(timeout=15).synced
+    assert (worked.completed, worked.pending_transaction_count) == (True, 1)
+    shop.close()
+    with kassa.Client(storage=tmp_path / "state", thread=thread) as again:
+        again.configure(configuration())
+        wait(again, lambda: again.pending().pending_transaction_count == 0)
+        assert list(receipts(again)) == [receipt.transaction_id]
 
 
 # Restoring and synchronising
@@ -741,7 +743,6 @@ def test_another_device_restores(shop: kassa.Client, thread: str, tmp_path: Path
         shutil.copy(file, second)
     with kassa.Client(storage=second, thread=thread) as other:
         other.configure(configuration())
-        assert not other.has_perk("premium")
         assert other.restore_purchases().restored
         assert other.has_perk("premium")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -242,6 +243,25 @@ def test_a_restart_offline_keeps_access(client: kassa.Client, thread: str, tmp_p
         assert again.has_access(PRODUCT)
         assert again.is_subscribed
         assert not again.memberships()
+
+
+def test_a_server_on_this_machine_hears_what_the_store_sold(client: kassa.Client, tmp_path: Path) -> None:
+    file = tmp_path / "catalogue.json"
+    file.write_text(json.dumps({**CATALOGUE, "switches": {"store_receipts": True}}))
+    server = Sandbox("--catalogue", str(file))
+    config = configuration()
+    del config["backend"]["catalogue"]
+    config["backend"]["base_url"] = server.base_url
+    config["checkout"] = {"presenter": "browser"}
+    try:
+        client.configure(config)
+        bought = client.purchase(PLAN).raise_for_outcome()
+        followed = membership(client)
+        assert (followed.plan_id, followed.status) == (PLAN, "active")
+        client.simulate({"action": "refund", "transaction_id": bought.receipt_id})
+        wait(client, lambda: server.control({"action": "state"})["memberships"][0]["status"] == "canceled")
+    finally:
+        server.stop()
 
 
 def second_device(thread: str, first: Path, second: Path) -> kassa.Client:
