@@ -40,7 +40,12 @@ extension Engine {
 
   func wakeOutbox(_ urgency: OutboxState.Urgency = .due) {
     outbox.wanted = max(outbox.wanted ?? .due, urgency)
-    guard outbox.sender == nil, active != nil else { return }
+    guard outbox.sender == nil, let active else { return }
+    // Nothing can be sent before the pause is over, and then the timer, or whoever ends it, calls again.
+    if pause(of: active) != nil {
+      if outbox.timer == nil { armOutbox() }
+      return
+    }
     outbox.sender = Task(executorPreference: loop) { await self.emptyOutbox() }
   }
 
@@ -77,16 +82,20 @@ extension Engine {
 
   private func wakeOutbox(after milliseconds: Int64) async {
     do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return }
+    outbox.timer = nil
     wakeOutbox()
   }
 
   /// How long nothing can be sent; nil when only something else can change that.
   private func outboxWait(_ active: Active) -> Int64? {
+    let pause = pause(of: active)
+    if pause == .unauthorized { return nil }
     if outbox.isUnreadable { return Constants.backgroundBackoffCapMilliseconds }
-    guard let next = try? storage.nextReceiptTime(scope: active.setup.scope) else { return nil }
+    let now = state.now
+    guard let next = try? storage.nextReceiptTime(scope: active.setup.scope, now: now) else { return nil }
     let held = (try? storage.receiptsHeldUntil(scope: active.setup.scope)) ?? nil
-    let wait = max(next, held ?? 0).subtracting(state.now)
-    switch pause(of: active) {
+    let wait = max(next, held ?? 0).subtracting(now)
+    switch pause {
     case .unauthorized: return nil
     case .failing(let milliseconds): return max(wait, milliseconds, 1)
     case nil: return max(wait, 1)
