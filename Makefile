@@ -25,7 +25,7 @@ LIBRARY_FLAGS := -Xlinker -soname=libkassa.so.$(SOVERSION) -Xlinker --version-sc
 # What is set up once serves all: two installations at a time would meet.
 .NOTPARALLEL:
 
-.PHONY: help demo check build install uninstall wheel sanitize fuzz soak bench lint format clean setup-build setup-check
+.PHONY: help demo check build install uninstall wheel sanitize crash fuzz soak bench lint format clean setup-build setup-check
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,6 +72,11 @@ wheel: setup-check build  ## Build the Python wheel into dist/
 sanitize: setup-check  ## Run the Swift and C tests under the address and the thread sanitizer
 	scripts/sanitize.sh address
 	scripts/sanitize.sh thread
+
+crash: setup-check build  ## Kill a host at every step of its purchases, 20 times each, and count what was lost (an hour)
+	$(SWIFT) build --product kassa
+	$(PYTHON) Tests/Crash/crash.py
+	KASSA_CROWD=5000 $(PYTHON) -m pytest -q Tests/Python/crash
 
 fuzz: setup-check  ## Feed the parsers with inputs that libFuzzer makes up, and with all changed copies of files
 	KASSA_MUTATIONS=500 $(SWIFT) test --filter Mutation

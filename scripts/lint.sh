@@ -9,7 +9,7 @@ swift format lint --strict --recursive --parallel Package.swift Sources Tests ||
 
 .venv/bin/python -m ruff check bindings examples Tests || complain "ruff check"
 .venv/bin/python -m ruff format --check bindings examples Tests || complain "ruff format (make format)"
-.venv/bin/python -m mypy bindings/python/src bindings/python/build_wheel.py Tests/Python examples/python || complain "mypy"
+.venv/bin/python -m mypy bindings/python/src bindings/python/build_wheel.py Tests/Python Tests/Crash examples/python || complain "mypy"
 
 for file in Sources/System/*/*.c; do
   clang -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -I"$(dirname "$file")/include" "$file" || complain "$file"

@@ -10,9 +10,12 @@ unset KASSA_APP_ID
 python=.venv/bin/python
 here=Tests/Benchmarks
 
-for program in process_start first_answer dlopen_curl memberships operation has_access; do
-  libraries=(-ljansson -pthread -ldl)
-  case $program in process_start | dlopen_curl) ;; *) libraries+=(-Lbuild -Wl,-rpath,"$PWD/build" -lkassa) ;; esac
+for program in process_start first_answer dlopen_curl memberships operation has_access queueing outbox curl_loop; do
+  libraries=(-ljansson -pthread -ldl -lsqlite3 -lcurl)
+  case $program in
+    process_start | dlopen_curl | first_answer | memberships | operation | has_access) libraries=(-ljansson -pthread -ldl) ;;
+  esac
+  case $program in process_start | dlopen_curl | curl_loop) ;; *) libraries+=(-Lbuild -Wl,-rpath,"$PWD/build" -lkassa) ;; esac
   gcc -std=c99 -D_GNU_SOURCE -O2 -Wall -Wextra -Wpedantic -Werror -IInclude -o "$work/$program" "$here/$program.c" \
     "${libraries[@]}"
 done
@@ -38,6 +41,9 @@ state=$work/data/state config=$work/data/config.json owned=$(head -1 "$work/data
     $python $here/first_answer.py "$state" "$config" "$owned" -- $python $here/import_whop_sdk.py
   "$work/memberships" "$state" "$config"
   "$work/operation"
+  mkdir "$work/queueing"
+  "$work/queueing" "$work/queueing"
+  $python $here/outbox.py build/kassa-sandbox "$work" "$work/outbox_data"
   .build/release-static/release/bench-store "$storekit" "$year" "$work"
   $python $here/verify.py "$work/verify" "$work/signed"
   bytes=$(stat -Lc %s build/libkassa.so)

@@ -3,9 +3,9 @@
     crash.py [--kills N] [--each N] [--seed N] [--library FOLDER] [--ignore SYNC] [--fault NAME] [--scenarios A,B]
 
 Prints the number of kills for each step and what went wrong, and ends with 1 if anything did. `--each N` goes on until
-every step has had N kills, `--kills N` until there were so many in all. `--ignore` and `--fault` are for the test of the
-test: a sync that does not count (shim.c), or a library that is wrong on purpose (Fault.swift); it stops at the first
-finding.
+every step has had N kills, `--kills N` until there were so many in all. `--ignore` and `--fault` are for the test of
+the test: a sync that does not count (shim.c), or a library that is wrong on purpose (Fault.swift); it stops at the
+first finding.
 """
 
 from __future__ import annotations

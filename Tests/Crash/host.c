@@ -15,6 +15,7 @@
  *   told TOKEN                the host heard of it, by a purchase's result or an event
  *   restored TOKEN OWNER      a restore has completed
  *   diagnostic CODE           storage_reset, storage_failed ...
+ *   memory KIB                by so much the peak of the memory has grown
  *   quiet                     nothing is left to be done
  *   end                       the scenario was played to its end
  *
@@ -253,13 +254,27 @@ static void login(const char *name)
     step("logged in");
 }
 
+/* In KiB. */
+static long peak_memory(void)
+{
+    long peak = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "VmHWM: %ld", &peak) == 1) break;
+    }
+    if (file != NULL) fclose(file);
+    return peak;
+}
+
 static void start(bool observes)
 {
+    const char *platform = getenv("HOST_PLATFORM") != NULL ? getenv("HOST_PLATFORM") : "google";
     json_t *options = json_pack("{ss, ss}", "storage", storage, "thread", thread), *error = NULL;
-    json_t *config = json_pack("{s{ss, ss, ss, ss, ss}, s{ss, ss}, sb}", "backend", "kind", "voidhash",
+    json_t *config = json_pack("{s{ss, ss, ss, ss, ss}, s{ss, ss, ss}, sb}", "backend", "kind", "voidhash",
                                "publishable_key", "vh_pk_sandbox", "bundle_id", "com.example.app", "base_url", base_url,
-                               "sdk", "android", "store", "kind", "host", "platform", "google", "observer_mode",
-                               observes);
+                               "sdk", strcmp(platform, "apple") == 0 ? "ios" : "android", "store", "kind", "host",
+                               "platform", platform, "bundle_id", "com.example.app", "observer_mode", observes);
     client = kassa_open(options, &error);
     if (client == NULL) {
         note("diagnostic open_failed %s", text(error, "message"));
@@ -431,7 +446,7 @@ static void play_recovery(void)
     stop();
 }
 
-/* Fills the outbox, offline or not. */
+/* Fills the outbox: HOST_COUNT receipts, and none is sent while the service keeps the first one waiting. */
 static void play_queue(void)
 {
     int count = atoi(getenv("HOST_COUNT"));
@@ -440,18 +455,38 @@ static void play_queue(void)
     for (int i = 1; i <= count; i++) {
         char token[NAME];
         snprintf(token, sizeof token, "t%s-%d", number, i);
-        json_t *report = json_pack("{ss, ss}", "id", order_of(token), "purchase_token", token);
+        json_t *report = json_string(token);
         end_of(kassa_report_transaction(client, report));
         json_decref(report);
     }
     stop();
 }
 
-/* Empties it, beside others that do the same. */
+static json_int_t waiting(void)
+{
+    json_t *end = result_of(kassa_sync_pending_work(client)), *result = json_object_get(end, "result");
+    json_int_t count = json_integer_value(json_object_get(result, "pending_transaction_count"));
+    if (!json_is_object(result)) count = -1;
+    json_decref(end);
+    return count;
+}
+
+/* Empties it, perhaps beside others that do the same. */
 static void play_drain(void)
 {
     start(true);
-    while (pending() != 0) serve_all(20);
+    while (waiting() != 0) serve_all(20);
+    stop();
+}
+
+/* A start with everything that the ledger says was charged and is not finished. */
+static void play_sweep(void)
+{
+    long before = peak_memory();
+    start(false);
+    bool is_done = settle(120000);
+    note("memory %ld", peak_memory() - before);
+    if (is_done) note("quiet");
     stop();
 }
 
@@ -462,7 +497,7 @@ int main(int count, char **arguments)
         void (*play)(void);
     } plays[] = {{"purchase", play_purchase}, {"report", play_report}, {"restore", play_restore},
                  {"switch", play_switch},     {"recovery", play_recovery}, {"queue", play_queue},
-                 {"drain", play_drain}};
+                 {"drain", play_drain},       {"sweep", play_sweep}};
     if (count != 7) return 2;
     scenario = arguments[1], base_url = arguments[2], storage = arguments[3], number = arguments[5];
     thread = arguments[6];

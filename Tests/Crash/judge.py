@@ -9,7 +9,14 @@ from typing import Any
 
 ANONYMOUS = "vh:anon:"
 # What the library says of its storage only where something is wrong with it.
-DAMAGE = {"storage_reset", "storage_failed", "open_failed", "queue_read_failed", "queue_lock_failed", "operation_failed"}
+DAMAGE = {
+    "storage_reset",
+    "storage_failed",
+    "open_failed",
+    "queue_read_failed",
+    "queue_lock_failed",
+    "operation_failed",
+}
 
 
 @dataclass
@@ -68,7 +75,7 @@ def judge_wreck(ledger: list[str], receipts: Mapping[str, Accepted]) -> Verdict:
 def judge(scenario: str, number: str, ledger: list[str], receipts: Mapping[str, Accepted]) -> Verdict:
     """After everything was made up for.
 
-    The scenarios are in host.c. Whoever recovers is somebody else, carol: hers becomes only what nobody had yet put down
+    The scenarios are in host.c. Whoever recovers is somebody else, carol: hers becomes only what had not been put down
     to anybody.
     """
     verdict = judge_wreck(ledger, receipts)
@@ -87,7 +94,9 @@ def judge(scenario: str, number: str, ledger: list[str], receipts: Mapping[str, 
                 verdict.wrong_owner.append(f"{token}: accepted as {owner}'s")
     for _, token, time in words(ledger, "finished"):
         if token in receipts and int(time) < receipts[token].at:
-            verdict.finished_early.append(f"{token}: finished {receipts[token].at - int(time)} ms before it was accepted")
+            verdict.finished_early.append(
+                f"{token}: finished {receipts[token].at - int(time)} ms before it was accepted"
+            )
     verdict.finished_for_host += finished_after_report(ledger)
     verdict.told_twice += told_twice(ledger)
     if "quiet" not in ledger:
@@ -96,9 +105,7 @@ def judge(scenario: str, number: str, ledger: list[str], receipts: Mapping[str, 
     return verdict
 
 
-def may_own(
-    owner: str, token: str, scenario: str, number: str, ledger: list[str], reported: Mapping[str, str]
-) -> bool:
+def may_own(owner: str, token: str, scenario: str, number: str, ledger: list[str], reported: Mapping[str, str]) -> bool:
     if token in reported:
         return owner.startswith(ANONYMOUS) if reported[token] == "anonymous" else owner == reported[token]
     if scenario in ("purchase", "switch") and token.endswith("-1"):
@@ -116,12 +123,11 @@ def second_start(ledger: list[str]) -> int:
 def finished_after_report(ledger: list[str]) -> list[str]:
     found = []
     hosts: set[str] = set()
-    for line in ledger:
-        match line.split(" "):
-            case ["reported", token, _]:
-                hosts.add(token)
-            case ["finished", token, _] if token in hosts:
-                found.append(f"{token}: finished, although the host has reported it")
+    for what, token, *_ in (line.split(" ") for line in ledger if " " in line):
+        if what == "reported":
+            hosts.add(token)
+        elif what == "finished" and token in hosts:
+            found.append(f"{token}: finished, although the host has reported it")
     return found
 
 

@@ -9,7 +9,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
@@ -64,8 +63,9 @@ class Service:
     def control(self, **action: Any) -> Any:
         return self._ask("POST", "/sandbox/control", action)
 
-    def register(self, token: str, product: str, kind: str) -> None:
-        transaction = {"id": f"GPA.{token}", "original_id": f"GPA.{token}", "store": "google", "proof": token}
+    def register(self, token: str, product: str, kind: str, platform: str = "google") -> None:
+        name = f"GPA.{token}" if platform == "google" else token
+        transaction = {"id": name, "original_id": name, "store": platform, "proof": token}
         transaction |= {"store_product_id": product, "type": kind}
         self.control(
             action="register_store_transaction",
@@ -74,6 +74,10 @@ class Service:
 
     def fail_once(self, route: str) -> None:
         self.control(action="fault", kind="status", status=503, route=route)
+
+    def keep_waiting(self, route: str) -> None:
+        """The next request there gets no answer as long as anybody waits for one."""
+        self.control(action="fault", kind="delay", ms=3_600_000, route=route)
 
     def receipts(self) -> list[dict[str, Any]]:
         state = self._ask("GET", "/sandbox/state")
@@ -123,6 +127,11 @@ class Play:
         with (self.folder / "ledger").open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
+    def start(self, programs: Programs, scenario: str, base_url: str, **environment: str) -> subprocess.Popen[str]:
+        """Without a shim, and not waited for."""
+        command = self.command(programs, scenario, base_url)
+        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
     def command(self, programs: Programs, scenario: str, base_url: str) -> list[str]:
         ledger = str(self.folder / "ledger")
         return [str(programs.host), scenario, base_url, str(self.storage), ledger, self.number, self.thread]
@@ -139,7 +148,8 @@ class Play:
         command = self.command(programs, scenario, base_url)
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if done.returncode not in (0, -signal.SIGKILL):
-            sys.exit(f"{scenario} {self.number} ended with {done.returncode}: {done.stderr}\n{self.ledger()}")
+            last = "\n".join(self.ledger()[-20:])
+            raise RuntimeError(f"{scenario} {self.number} ended with {done.returncode}: {done.stderr}\n{last}")
         return done.returncode != 0
 
 

@@ -42,7 +42,12 @@ extension Engine {
 
   func wakeOutbox(_ urgency: OutboxState.Urgency = .due) {
     outbox.wanted = max(outbox.wanted ?? .due, urgency)
-    guard outbox.sender == nil, active != nil else { return }
+    guard outbox.sender == nil, let active else { return }
+    // Nothing can be sent before the pause is over, and then the timer, or whoever ends it, calls again.
+    if pause(of: active) != nil {
+      if outbox.timer == nil { armOutbox() }
+      return
+    }
     outbox.sender = Task(executorPreference: loop) { await self.emptyOutbox() }
   }
 
@@ -79,20 +84,24 @@ extension Engine {
 
   private func wakeOutbox(after milliseconds: Int64) async {
     do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return }
+    outbox.timer = nil
     wakeOutbox()
   }
 
   /// How long nothing can be sent; nil when only something else can change that.
   private func outboxWait(_ active: Active) -> Int64? {
+    let pause = pause(of: active)
+    if pause == .unauthorized { return nil }
     if outbox.isUnreadable { return Constants.backgroundBackoffCapMilliseconds }
-    let next = (try? storage.nextReceiptTime(scope: active.setup.scope)) ?? nil
+    let now = state.now
+    let next = (try? storage.nextReceiptTime(scope: active.setup.scope, now: now)) ?? nil
     let held = (try? storage.receiptsHeldUntil(scope: active.setup.scope)) ?? nil
-    let receipts = next.map { max($0, held ?? 0).subtracting(state.now) }
+    let receipts = next.map { max($0, held ?? 0).subtracting(now) }
     let writes =
       outbox.writeFailures > 0
       ? RetryPolicy.interactive.delay(retry: outbox.writeFailures, jitter: random.fraction()) : nil
     guard let wait = [receipts, writes].compactMap(\.self).min() else { return nil }
-    switch pause(of: active) {
+    switch pause {
     case .unauthorized: return nil
     case .failing(let milliseconds): return max(wait, milliseconds, 1)
     case nil: return max(wait, 1)

@@ -176,8 +176,14 @@ extension ClientStorage {
   }
 
   /// When the first of the waiting receipts may be sent; nil when none waits.
-  func nextReceiptTime(scope: String) throws(DatabaseError) -> Int64? {
-    try database.run(
+  func nextReceiptTime(scope: String, now: Int64) throws(DatabaseError) -> Int64? {
+    // Of a long queue most have never been tried: one that is due is soon found, the earliest only by reading all.
+    let due = try database.run(
+      "SELECT available_at FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL AND available_at <= ? LIMIT 1",
+      [.text(scope), .integer(now)]
+    ) { $0.integer(0) }.first
+    if let due { return due }
+    return try database.run(
       "SELECT min(available_at) FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL", [.text(scope)]
     ) { $0.optionalInteger(0) }.first ?? nil
   }

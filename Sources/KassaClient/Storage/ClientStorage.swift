@@ -14,7 +14,7 @@ final class ClientStorage: @unchecked Sendable {
   init(path: String) throws(DatabaseError) {
     database = try Database(path: path)
     try database.run("PRAGMA journal_mode=WAL") { _ in }
-    try database.keepLog()
+    database.keepLog()
     try database.script("PRAGMA synchronous=FULL")
     let found = try version()
     guard (0...StorageSchema.version).contains(found) else {

@@ -1,0 +1,96 @@
+/*
+ * kassa_report_transaction, which returns when the receipt is on disk, against a bare insert into a write-ahead log with
+ * synchronous=FULL in the same directory.
+ *
+ *   queueing DIRECTORY
+ */
+#include <jansson.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "bench.h"
+#include "kassa.h"
+
+enum { REPETITIONS = 50 };
+
+typedef struct {
+    kassa_client *client;
+    sqlite3 *database;
+    sqlite3_stmt *insert;
+    int number;
+} context;
+
+static void must(bool is_so, const char *what)
+{
+    if (is_so) return;
+    fprintf(stderr, "queueing: %s\n", what);
+    exit(2);
+}
+
+static int64_t reports(void *argument)
+{
+    context *both = argument;
+    kassa_op ops[REPETITIONS];
+    json_t *ids[REPETITIONS];
+    for (int i = 0; i < REPETITIONS; i++) ids[i] = json_sprintf("20000000%08d", ++both->number);
+    int64_t start = now_ns();
+    for (int i = 0; i < REPETITIONS; i++) ops[i] = kassa_report_transaction(both->client, ids[i]);
+    int64_t time = (now_ns() - start) / REPETITIONS;
+    for (int i = 0; i < REPETITIONS; i++) {
+        json_t *end = kassa_wait(both->client, ops[i], -1);
+        must(json_object_get(end, "error") == NULL || json_is_null(json_object_get(end, "error")), "a report failed");
+        json_decref(end);
+        json_decref(ids[i]);
+    }
+    return time;
+}
+
+static int64_t inserts(void *argument)
+{
+    context *both = argument;
+    char id[32];
+    int64_t start = now_ns();
+    for (int i = 0; i < REPETITIONS; i++) {
+        int length = snprintf(id, sizeof id, "20000000%08d", ++both->number);
+        sqlite3_bind_text(both->insert, 1, id, length, SQLITE_TRANSIENT);
+        sqlite3_bind_text(both->insert, 2, "vh:anon:01234567-89ab-cdef-0123-456789abcdef", -1, SQLITE_STATIC);
+        must(sqlite3_step(both->insert) == SQLITE_DONE, sqlite3_errmsg(both->database));
+        sqlite3_reset(both->insert);
+    }
+    return (now_ns() - start) / REPETITIONS;
+}
+
+static kassa_client *opened(const char *directory)
+{
+    /* Nobody listens there: the receipts stay. */
+    json_t *options = json_pack("{ss+}", "storage", directory, "/state");
+    json_t *config = json_pack("{s{ss, ss, ss, ss}}", "backend", "kind", "voidhash", "publishable_key", "vh_pk_sandbox",
+                               "bundle_id", "com.example.app", "base_url", "http://127.0.0.1:1");
+    kassa_client *client = kassa_open(options, NULL);
+    must(client != NULL, "the client cannot be opened");
+    json_decref(kassa_wait(client, kassa_configure(client, config), -1));
+    json_decref(options);
+    json_decref(config);
+    return client;
+}
+
+int main(int count, char **arguments)
+{
+    must(count == 2, "usage: queueing DIRECTORY");
+    char path[4096];
+    context both = {.client = opened(arguments[1])};
+    snprintf(path, sizeof path, "%s/bare.db", arguments[1]);
+    must(sqlite3_open(path, &both.database) == SQLITE_OK, "the database cannot be opened");
+    sqlite3_exec(both.database,
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+                 "CREATE TABLE receipts (number INTEGER PRIMARY KEY, id TEXT NOT NULL, owner TEXT NOT NULL)",
+                 NULL, NULL, NULL);
+    must(sqlite3_prepare_v2(both.database, "INSERT INTO receipts (id, owner) VALUES (?, ?)", -1, &both.insert, NULL)
+             == SQLITE_OK,
+         "the insert cannot be prepared");
+    compare("queueing a receipt, against a bare insert with synchronous=FULL", 1.3, 31, reports, inserts, &both);
+    sqlite3_finalize(both.insert);
+    sqlite3_close(both.database);
+    kassa_close(both.client);
+    return 0;
+}
