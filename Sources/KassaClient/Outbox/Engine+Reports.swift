@@ -27,7 +27,7 @@ extension Engine {
       if report.isRestore {
         try storage.addAgain(new, transaction, scope: scope)
       } else {
-        _ = try storage.add(new, transaction, scope: scope)
+        try storage.add(new, transaction, scope: scope)
       }
     } catch {
       throw KassaError(
