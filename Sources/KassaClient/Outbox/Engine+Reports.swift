@@ -33,7 +33,7 @@ extension Engine {
           if let transaction { try storage.save(accountToken: transaction.restoreToken, of: owner, scope: scope) }
         }
       } else {
-        _ = try storage.add(new, transaction, scope: scope)
+        try storage.add(new, transaction, scope: scope)
       }
     } catch {
       throw KassaError(

@@ -100,7 +100,7 @@ extension Engine {
     if isSkipped(receipt, active) { return .skipped }
     let scope = active.setup.scope
     guard let known = try storage.receiptRow(of: transaction, scope: scope) else {
-      _ = try storage.add(receipt, transaction, scope: scope)
+      try storage.add(receipt, transaction, scope: scope)
       return .queued(transaction.receiptID, isNew: true)
     }
     // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id. Of what was reported by its

@@ -47,27 +47,27 @@ extension ClientStorage {
   /// Puts a receipt into the queue, if it is not known. One that is known keeps its place, its owner and its retries; but
   /// it becomes the host's when the host reports it.
   ///
-  /// Returns the row as it is now.
+  /// Returns the name under which it is kept.
+  @discardableResult
   func add(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
-  ) throws(DatabaseError) -> ReceiptRow? {
+  ) throws(DatabaseError) -> ReceiptID {
     let id = try rowID(of: receipt, transaction, scope: scope)
-    return try database.run(
+    // Without RETURNING, for which SQLite opens a table of its own.
+    try database.run(
       """
       INSERT INTO outgoing_receipts (scope, store, id, content, product_slug, purchase_token, owner, is_restore,
         is_host_owned, attempts, available_at, is_finished)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
       ON CONFLICT (scope, store, id) DO UPDATE SET is_host_owned = max(is_host_owned, excluded.is_host_owned),
         content = coalesce(content, excluded.content), product_slug = coalesce(product_slug, excluded.product_slug)
-      RETURNING \(Self.columns)
       """,
       [
         .text(scope), .text(receipt.platform.rawValue), .text(id), DatabaseValue(transaction.map(Self.content)),
-        DatabaseValue(receipt.productSlug),
-        DatabaseValue(receipt.purchaseToken), .text(receipt.owner.text), .integer(receipt.isRestore ? 1 : 0),
-        .integer(receipt.isHostOwned ? 1 : 0),
-      ], row: Self.row
-    ).first ?? nil
+        DatabaseValue(receipt.productSlug), DatabaseValue(receipt.purchaseToken), .text(receipt.owner.text),
+        .integer(receipt.isRestore ? 1 : 0), .integer(receipt.isHostOwned ? 1 : 0),
+      ])
+    return ReceiptID(receipt.platform, id)
   }
 
   /// Under which id a receipt is kept. Of Google's orders a report names no product, while the store does; both are about
@@ -106,7 +106,8 @@ extension ClientStorage {
   func requeue(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
   ) throws(DatabaseError) -> ReceiptID? {
-    guard let known = try add(receipt, transaction, scope: scope) else { return nil }
+    let id = try add(receipt, transaction, scope: scope)
+    guard let known = try receiptRow(id, scope: scope) else { return nil }
     let content = DatabaseValue((transaction ?? known.transaction).map(Self.content))
     let isRestore = DatabaseValue.integer(receipt.isRestore ? 1 : 0)
     if known.isAccepted {
