@@ -53,8 +53,9 @@ extension ClientStorage {
     try database.run(
       """
       INSERT INTO outgoing_receipts (scope, store, id, content, product_slug, purchase_token, owner, is_restore,
-        is_host_owned, attempts, available_at, is_finished)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+        is_host_owned, number, attempts, available_at, is_finished)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+        (SELECT coalesce(max(number), 0) + 1 FROM outgoing_receipts WHERE scope = ?1 AND accepted_at IS NULL), 0, 0, 0)
       ON CONFLICT (scope, store, id) DO UPDATE SET is_host_owned = max(is_host_owned, excluded.is_host_owned),
         content = coalesce(content, excluded.content), product_slug = coalesce(product_slug, excluded.product_slug)
       """,
@@ -109,20 +110,21 @@ extension ClientStorage {
     if known.isAccepted {
       try database.run(
         """
-        UPDATE outgoing_receipts SET number = (SELECT max(number) + 1 FROM outgoing_receipts), owner = ?2,
-          restore_owner = NULL, is_restore = ?3, content = ?4, attempts = 0, available_at = 0, refused_at = NULL,
-          accepted_at = NULL
-        WHERE number = ?1
-        """, [.integer(known.receipt.number), .text(receipt.owner.text), isRestore, content])
+        UPDATE outgoing_receipts SET
+          number = (SELECT coalesce(max(number), 0) + 1 FROM outgoing_receipts
+            WHERE scope = ?1 AND accepted_at IS NULL),
+          owner = ?4, restore_owner = NULL, is_restore = ?5, content = ?6, attempts = 0, available_at = 0,
+          refused_at = NULL, accepted_at = NULL
+        WHERE scope = ?1 AND store = ?2 AND id = ?3
+        """, Self.key(id, scope) + [.text(receipt.owner.text), isRestore, content])
     } else {
       let isOther = known.receipt.owner != receipt.owner
       try database.run(
         """
-        UPDATE outgoing_receipts SET restore_owner = ?2, is_restore = max(is_restore, ?3), content = ?4, attempts = 0,
+        UPDATE outgoing_receipts SET restore_owner = ?4, is_restore = max(is_restore, ?5), content = ?6, attempts = 0,
           available_at = 0, refused_at = NULL
-        WHERE number = ?1
-        """,
-        [.integer(known.receipt.number), DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
+        WHERE scope = ?1 AND store = ?2 AND id = ?3
+        """, Self.key(id, scope) + [DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
     }
     return known.id
   }
@@ -200,42 +202,45 @@ extension ClientStorage {
     var isAcceptance: Bool { if case .accepted = self { true } else { false } }
   }
 
-  func save(_ outcomes: [(receipt: OutgoingReceipt, outcome: ReceiptOutcome)]) throws(DatabaseError) {
+  func save(_ outcomes: [(row: ReceiptRow, outcome: ReceiptOutcome)], scope: String) throws(DatabaseError) {
     guard !outcomes.isEmpty else { return }
     try database.transaction { () throws(DatabaseError) in
-      for (receipt, outcome) in outcomes { try save(outcome, of: receipt) }
+      for (row, outcome) in outcomes { try save(outcome, of: row, scope: scope) }
     }
   }
 
-  private func save(_ outcome: ReceiptOutcome, of receipt: OutgoingReceipt) throws(DatabaseError) {
+  /// Of the receipt as it was sent: if it has been queued for somebody else meanwhile, that is still to be sent.
+  private func save(_ outcome: ReceiptOutcome, of row: ReceiptRow, scope: String) throws(DatabaseError) {
+    let key = Self.key(row.id, scope) + [.text(row.receipt.owner.text), .integer(row.receipt.number)]
     switch outcome {
     case .accepted(let at):
       // The restore for somebody else that waited behind the capture takes its place.
       try database.run(
         """
         UPDATE outgoing_receipts SET
-          accepted_at = CASE WHEN restore_owner IS NULL THEN ?2 END,
+          accepted_at = CASE WHEN restore_owner IS NULL THEN ?6 END,
           is_restore = restore_owner IS NOT NULL,
           owner = coalesce(restore_owner, owner), restore_owner = NULL, attempts = 0, available_at = 0,
           refused_at = NULL
-        WHERE number = ?1 AND owner = ?3
-        """, [.integer(receipt.number), .integer(at), .text(receipt.owner.text)])
+        WHERE scope = ?1 AND store = ?2 AND id = ?3 AND owner = ?4 AND number = ?5
+        """, key + [.integer(at)])
     case .postponed(let until, let attempts, let refusedAt):
       try database.run(
         """
-        UPDATE outgoing_receipts SET attempts = ?2, available_at = ?3, refused_at = ?4, is_restore = 0
-        WHERE number = ?1 AND owner = ?5
-        """,
-        [
-          .integer(receipt.number), .integer(Int64(attempts)), .integer(until), DatabaseValue(refusedAt),
-          .text(receipt.owner.text),
-        ])
+        UPDATE outgoing_receipts SET attempts = ?6, available_at = ?7, refused_at = ?8, is_restore = 0
+        WHERE scope = ?1 AND store = ?2 AND id = ?3 AND owner = ?4 AND number = ?5
+        """, key + [.integer(Int64(attempts)), .integer(until), DatabaseValue(refusedAt)])
     }
   }
 
   /// The store knows that it was delivered.
-  func markFinished(_ receipt: OutgoingReceipt) throws(DatabaseError) {
-    try database.run("UPDATE outgoing_receipts SET is_finished = 1 WHERE number = ?", [.integer(receipt.number)])
+  func markFinished(_ id: ReceiptID, scope: String) throws(DatabaseError) {
+    try database.run(
+      "UPDATE outgoing_receipts SET is_finished = 1 WHERE scope = ? AND store = ? AND id = ?", Self.key(id, scope))
+  }
+
+  private static func key(_ id: ReceiptID, _ scope: String) -> [DatabaseValue] {
+    [.text(scope), .text(id.platform.rawValue), .text(id.text)]
   }
 
   /// Receipts that the service refused in an earlier run are offered again.

@@ -35,11 +35,11 @@ final class ClientStorage: @unchecked Sendable {
       app_user_id TEXT, captured_at INTEGER NOT NULL, is_finished INTEGER NOT NULL, is_accepted INTEGER NOT NULL,
       PRIMARY KEY (scope, store, id));
     CREATE TABLE outgoing_receipts (
-      number INTEGER PRIMARY KEY, scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT,
+      scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, number INTEGER NOT NULL, content TEXT,
       product_slug TEXT, purchase_token TEXT, owner TEXT NOT NULL, restore_owner TEXT, is_restore INTEGER NOT NULL,
       is_host_owned INTEGER NOT NULL, attempts INTEGER NOT NULL, available_at INTEGER NOT NULL, refused_at INTEGER,
       accepted_at INTEGER, is_finished INTEGER NOT NULL,
-      UNIQUE (scope, store, id));
+      PRIMARY KEY (scope, store, id)) WITHOUT ROWID;
     CREATE INDEX waiting_receipts ON outgoing_receipts (scope, number) WHERE accepted_at IS NULL;
     CREATE TABLE account_tokens (
       scope TEXT NOT NULL, token TEXT NOT NULL, distinct_id TEXT NOT NULL, PRIMARY KEY (scope, token)) WITHOUT ROWID;
