@@ -43,7 +43,7 @@ import Testing
   private struct ReceiptBody {
     let id: String
     init?(_ request: HTTPRequest) {
-      guard let body = request.body, let id = (try? JSON.parse(body))?["transactionId"]?.string else { return nil }
+      guard let id = (try? JSON.parse(request.body))?["transactionId"]?.string else { return nil }
       self.id = id
     }
   }
