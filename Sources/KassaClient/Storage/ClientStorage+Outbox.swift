@@ -174,20 +174,26 @@ extension ClientStorage {
 
   func waitingReceiptCount(scope: String) throws(DatabaseError) -> Int64 {
     try database.run(
-      "SELECT count(*) FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL", [.text(scope)]
+      "SELECT count(*) FROM outgoing_receipts INDEXED BY waiting_receipts WHERE scope = ? AND accepted_at IS NULL",
+      [.text(scope)]
     ) { $0.integer(0) }.first ?? 0
   }
 
   /// When the first of the waiting receipts may be sent; nil when none waits.
   func nextReceiptTime(scope: String, now: Int64) throws(DatabaseError) -> Int64? {
-    // Of a long queue most have never been tried: one that is due is soon found, the earliest only by reading all.
+    // Of a long queue most have never been tried: one that is due is soon found, the earliest only by reading all. SQLite
+    // would rather look for the scope alone, among all that were ever accepted.
     let due = try database.run(
-      "SELECT available_at FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL AND available_at <= ? LIMIT 1",
+      """
+      SELECT available_at FROM outgoing_receipts INDEXED BY waiting_receipts
+      WHERE scope = ? AND accepted_at IS NULL AND available_at <= ? LIMIT 1
+      """,
       [.text(scope), .integer(now)]
     ) { $0.integer(0) }.first
     if let due { return due }
     return try database.run(
-      "SELECT min(available_at) FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL", [.text(scope)]
+      "SELECT min(available_at) FROM outgoing_receipts INDEXED BY waiting_receipts WHERE scope = ? AND accepted_at IS NULL",
+      [.text(scope)]
     ) { $0.optionalInteger(0) }.first ?? nil
   }
 
