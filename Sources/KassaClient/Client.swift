@@ -221,7 +221,7 @@ public final class Client: Sendable {
         return operation
       }
       let (identification, before) = state.identify(AppUserID(appUserID), checked, uuid: random.uuid())
-      run(operation) { engine throws(KassaError) in try await engine.identify(identification, revert: before) }
+      run(operation) { engine throws(KassaError) in try await engine.identify(identification, before: before) }
       return operation
     }
     // Until the storage gives it a number, the claim has one that no other can have.

@@ -23,6 +23,8 @@ final class ClientState: Sendable {
     var listedAt: [AppUserID?: Int64] = [:]
     var setup: SetupFacts?
     var isInitialized = false
+    /// Grows with each login and logout, where the back end has people.
+    var identityRevision = 0
     /// Logins and logouts that are not on disk yet.
     var unsavedIdentities = 0
     /// When the service last answered with its own time, on the boot clock.
@@ -296,6 +298,7 @@ final class ClientState: Sendable {
       if let anonymousID = knowledge.setup?.anonymousID {
         knowledge.anonymousID = anonymousID(uuid)
         knowledge.person = nil
+        knowledge.identityRevision += 1
         knowledge.listedAt[nil] = nil
       }
     }
@@ -305,6 +308,8 @@ final class ClientState: Sendable {
   struct PeopleIdentity {
     var appUserID: AppUserID?
     var anonymousID: DistinctID?
+    /// Of the switch away from them.
+    var revision: Int
   }
 
   /// The switch to a user, what the service has to hear of it, and who asked before. Somebody without a name becomes the
@@ -314,8 +319,10 @@ final class ClientState: Sendable {
     _ user: AppUserID, _ attributes: Attributes, uuid: String
   ) -> (identification: Identification, before: PeopleIdentity) {
     change(.login) { knowledge in
+      knowledge.identityRevision += 1
       let before = PeopleIdentity(
-        appUserID: knowledge.ownership.identity.appUserID, anonymousID: knowledge.anonymousID)
+        appUserID: knowledge.ownership.identity.appUserID, anonymousID: knowledge.anonymousID,
+        revision: knowledge.identityRevision)
       let new = knowledge.setup?.anonymousID?(uuid) ?? DistinctID(uuid)
       let previous = before.appUserID == nil ? before.anonymousID ?? new : new
       if before.appUserID != user { knowledge.person = nil }

@@ -116,12 +116,19 @@ extension Engine {
     guard let active else { throw .notConfigured }
     var source = "network"
     do throws(KassaError) {
-      if hasCache { try await pause(milliseconds: Constants.confirmationDelayMilliseconds) }
+      let pause =
+        await hasCache
+        ? outcome { engine throws(KassaError) in
+          try await engine.pause(milliseconds: Constants.confirmationDelayMilliseconds)
+        } : .success(())
+      guard isCurrent(active) else { throw replaced }
+      // Also when nobody waits for the confirmation any more.
       readRest()
       startWatching()
       keepTime()
       startOutbox(active)
       settleStore()
+      try pause.get()
       if active.hasPeople {
         source = try await confirmPeople()
       } else {

@@ -173,6 +173,7 @@ actor Engine {
   /// The last words: the time, and the end of everything that waits.
   func shutDown() {
     keepTime()
+    if state.knowledge.unsavedIdentities > 0 { saveIdentity() }
     if let active, let answersToKeep {
       write { storage throws(DatabaseError) in try storage.keep(answersToKeep, scope: active.setup.scope) }
     }

@@ -72,18 +72,18 @@ import Testing
     let reported = OutgoingReceipt(
       platform: .google, transactionID: "GPA.1", purchaseToken: "token", owner: owner, isHostOwned: true)
     if reportIsFirst {
-      _ = try storage.add(reported, nil, scope: "s")
-      _ = try storage.add(captured, transaction, scope: "s")
+      try storage.add(reported, nil, scope: "s")
+      try storage.add(captured, transaction, scope: "s")
     } else {
-      _ = try storage.add(captured, transaction, scope: "s")
-      _ = try storage.add(reported, nil, scope: "s")
+      try storage.add(captured, transaction, scope: "s")
+      try storage.add(reported, nil, scope: "s")
     }
     let rows = try storage.waitingReceipts(limit: 10, scope: "s")
     #expect(rows.map(\.receipt.isHostOwned) == [true])
     #expect(try storage.receiptRow(of: transaction, scope: "s")?.id == rows.first?.id)
     // Another order, whose id begins alike, is another receipt.
     let other = OutgoingReceipt(platform: .google, transactionID: "GPA.12", purchaseToken: "other", owner: owner)
-    _ = try storage.add(other, nil, scope: "s")
+    try storage.add(other, nil, scope: "s")
     #expect(try storage.waitingReceipts(limit: 10, scope: "s").count == 2)
   }
 }

@@ -37,6 +37,10 @@ final class ScriptedStore: Store, @unchecked Sendable {
   var calls: [String] { log.with { $0 } }
   var finished: [String] { calls.filter { $0.hasPrefix("finish ") }.map { String($0.dropFirst(7)) } }
 
+  private let orderTokens = Locked<[String]>([])
+  /// The tokens that purchases were started with.
+  var tokens: [String] { orderTokens.with { $0 } }
+
   private func note(_ call: String) { log.with { $0.append(call) } }
 
   func products(_ ids: [String]) async throws(KassaError) -> [StoreProduct] {
@@ -46,6 +50,7 @@ final class ScriptedStore: Store, @unchecked Sendable {
 
   func purchase(_ order: StoreOrder) async throws(KassaError) -> StoreOutcome {
     note("purchase \(order.productID)")
+    if let token = order.appAccountToken { orderTokens.with { $0.append(token) } }
     while script.with({ $0.isSheetOpen }) {
       do throws(CancellationError) { try await time.sleep(milliseconds: 100) } catch {
         throw KassaError(.cancelled, "the sheet was closed")

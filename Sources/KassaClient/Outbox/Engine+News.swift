@@ -21,6 +21,9 @@ struct News {
   mutating func add(_ transaction: StoreTransaction, _ id: ReceiptID, until deadline: Int64) {
     // Two products of one of Google's orders may share a receipt.
     if items[id] == nil { order.append(id) }
+    var transaction = transaction
+    // Nobody is told what proves it.
+    transaction.proof = ""
     items[id, default: Item(transactions: [], deadline: deadline)].transactions.append(transaction)
   }
 
@@ -40,8 +43,8 @@ struct News {
 
 extension Engine {
   /// Tells of an update, once the service has it or cannot be reached in the time that a purchase would wait.
-  func announce(_ transaction: StoreTransaction, _ id: ReceiptID?) {
-    guard let id else { return tell(transaction, synced: false) }
+  func announce(_ transaction: StoreTransaction, _ capture: Capture) {
+    guard case .queued(let id, _) = capture else { return tell(transaction, synced: capture.id != nil) }
     let deadline = (time.bootNanoseconds / 1_000_000).adding(Constants.purchaseWaitMilliseconds)
     outbox.news.add(transaction, id, until: deadline)
     if outbox.news.alarm == nil { armNews() }

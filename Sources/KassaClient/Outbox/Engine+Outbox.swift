@@ -22,10 +22,14 @@ struct OutboxState {
   /// What was asked for since the sender last looked.
   var wanted: Urgency?
   var timer: Task<Void, Never>?
-  var isUnreadable = false
+  /// The disk refused to say what waits, or to note what came of it.
+  var isBroken = false
+  /// How often in a row somebody else than the service answered, and until when, on the boot clock, nothing is sent.
+  var strangers = 0
+  var quietUntil: Int64 = .min
   /// How often in a row what is to be told of people could not be told.
   var writeFailures = 0
-  /// Restored or bought by this client: whoever finishes transactions otherwise, it finishes these.
+  /// Bought by this client: whoever finishes transactions otherwise, it finishes these.
   var ownPurchases: Set<String> = []
   /// Scopes whose refused receipts have been offered again in this run.
   var releasedScopes: Set<String> = []
@@ -42,7 +46,9 @@ extension Engine {
 
   func wakeOutbox(_ urgency: OutboxState.Urgency = .due) {
     outbox.wanted = max(outbox.wanted ?? .due, urgency)
-    guard outbox.sender == nil, let active else { return }
+    guard outbox.sender == nil, let active, active.configuration.isEnabled || !active.hasPeople else { return }
+    // The disk is given time to recover: else what it does not take is sent over and over.
+    if urgency == .due, outbox.isBroken, outbox.timer != nil { return }
     // Nothing can be sent before the pause is over, and then the timer, or whoever ends it, calls again.
     if pause(of: active) != nil {
       if outbox.timer == nil { armOutbox() }
@@ -59,7 +65,8 @@ extension Engine {
         await sendAll(urgency, active)
         outbox.lock?.unlock()
       case .taken:
-        // Whoever sends sends everything; if they end before, it is our turn.
+        // Whoever sends sends what is due; what is wanted besides waits for our turn.
+        outbox.wanted = urgency
         outbox.sender = nil
         outbox.progress.fire()
         return armOutbox(after: Constants.senderCheckMilliseconds)
@@ -92,11 +99,15 @@ extension Engine {
   private func outboxWait(_ active: Active) -> Int64? {
     let pause = pause(of: active)
     if pause == .unauthorized { return nil }
-    if outbox.isUnreadable { return Constants.backgroundBackoffCapMilliseconds }
+    if outbox.isBroken { return Constants.backgroundBackoffCapMilliseconds }
     let now = state.now
     let next = (try? storage.nextReceiptTime(scope: active.setup.scope, now: now)) ?? nil
-    let held = (try? storage.receiptsHeldUntil(scope: active.setup.scope)) ?? nil
-    let receipts = next.map { max($0, held ?? 0).subtracting(now) }
+    let held = (try? storage.receiptsHeldUntil(scope: active.setup.scope, now: now)) ?? nil
+    let quiet = outbox.quietUntil.subtracting(time.bootNanoseconds / 1_000_000)
+    // No wait is longer than that after a refusal: see `waitingReceipts`.
+    let receipts = next.map {
+      max(min(max($0, held ?? 0).subtracting(now), Constants.refusedReceiptMilliseconds), quiet)
+    }
     let writes =
       outbox.writeFailures > 0
       ? RetryPolicy.interactive.delay(retry: outbox.writeFailures, jitter: random.fraction()) : nil
@@ -124,7 +135,7 @@ extension Engine {
   /// Goes through the queue once. True when some were accepted, so that another look is worth it.
   private func sendPass(_ urgency: OutboxState.Urgency, _ active: Active) async -> Bool {
     var pass = Pass(urgency: urgency)
-    while isCurrent(active), !Task.isCancelled, pause(of: active) == nil, !pass.isOver {
+    while isCurrent(active), !Task.isCancelled, pause(of: active) == nil, !pass.isOver, !isQuiet(urgency) {
       guard let rows = nextRows(pass, active), !rows.isEmpty else { break }
       for row in rows {
         pass.last = row.receipt.number
@@ -135,7 +146,13 @@ extension Engine {
     }
     write(pass)
     if pass.accepted > 0 { chasePerson(after: active) }
-    return pass.accepted > 0
+    // What the disk did not take is sent again, but not at once.
+    return pass.accepted > 0 && !outbox.isBroken
+  }
+
+  /// Somebody else than the service answers, so it is left alone for a while.
+  private func isQuiet(_ urgency: OutboxState.Urgency) -> Bool {
+    urgency == .due && time.bootNanoseconds / 1_000_000 < outbox.quietUntil
   }
 
   /// One way through the queue.
@@ -154,14 +171,14 @@ extension Engine {
   private func nextRows(_ pass: Pass, _ active: Active) -> [ClientStorage.ReceiptRow]? {
     let now = state.now
     do throws(DatabaseError) {
-      let isHeld = try storage.receiptsHeldUntil(scope: active.setup.scope).map { $0 > now } ?? false
+      let isHeld = try storage.receiptsHeldUntil(scope: active.setup.scope, now: now) != nil
       let rows = try storage.waitingReceipts(
         after: pass.last, dueBy: now, retriesToo: pass.urgency == .everything, restoresOnly: isHeld,
         limit: Constants.outboxBatch, scope: active.setup.scope)
-      outbox.isUnreadable = false
+      outbox.isBroken = false
       return rows
     } catch {
-      outbox.isUnreadable = true
+      outbox.isBroken = true
       reportOnce(
         "queue_read_failed", "the outbox cannot be read; nothing is sent until it can: \(error.message)",
         ["sqlite_code": JSON(Int(error.code))])
@@ -179,6 +196,7 @@ extension Engine {
       }
       return postpone(row, error, in: &pass, active)
     }
+    outbox.strangers = 0
     switch verdict {
     case .accepted:
       pass.accepted += 1
@@ -208,10 +226,19 @@ extension Engine {
     if let wait = error.retryAfterMilliseconds {
       // What the service says of one receipt it says of all.
       until = now.adding(min(wait, Constants.longestRetryAfterMilliseconds))
-      write { storage throws(DatabaseError) in try storage.hold(receiptsUntil: until, scope: active.setup.scope) }
+      write { storage throws(DatabaseError) in
+        try storage.hold(receiptsUntil: until, scope: active.setup.scope, now: now)
+      }
       pass.mustLookAgain = true
     } else {
       until = now.adding(RetryPolicy.interactive.delay(retry: attempts, jitter: random.fraction()))
+    }
+    if error.code == .notServiceAnswer {
+      // It would answer the others, too.
+      outbox.strangers += 1
+      let wait = RetryPolicy.interactive.delay(retry: outbox.strangers, jitter: random.fraction())
+      outbox.quietUntil = (time.bootNanoseconds / 1_000_000).adding(wait)
+      pass.isOver = true
     }
     pass.outcomes.append((row, .postponed(until: until, attempts: attempts, refusedAt: row.receipt.refusedAt)))
     write(&pass)
@@ -248,9 +275,10 @@ extension Engine {
   private func write(_ pass: Pass) {
     guard !pass.outcomes.isEmpty else { return }
     let isWritten = write { storage throws(DatabaseError) in
-      try storage.save(pass.outcomes.map { ($0.row.receipt, $0.outcome) })
+      try storage.save(pass.outcomes)
       return true
     }
+    if isWritten != true { outbox.isBroken = true }
     if isWritten == true {
       tellNews(
         of: pass.outcomes.lazy.filter { $0.outcome.isAcceptance && $0.row.receipt.restoreOwner == nil }.map(\.row.id))

@@ -10,12 +10,13 @@ extension Engine {
     _ = try active.people()
     guard let owner = distinctID else { throw .notConfigured }
     let report = try TransactionReport(document, platform: active.setup.storePlatform)
+    let platform = report.purchaseToken == nil ? active.setup.storePlatform : .google
     let transaction = try report.signedText.map { text throws(KassaError) in try verified(text, active) }
     let id = transaction?.id ?? report.transactionID
     var receipt =
       transaction.map { self.receipt(of: $0, for: owner) }
       ?? OutgoingReceipt(
-        platform: active.setup.storePlatform, transactionID: id, purchaseToken: report.purchaseToken, owner: owner)
+        platform: platform, transactionID: id, purchaseToken: report.purchaseToken, owner: owner)
     (receipt.isHostOwned, receipt.isRestore) = (true, report.isRestore)
     // It is the host's in any case; only it is not sent.
     if isSkipped(receipt, active) { return ["transaction_id": JSON(id)] }
@@ -26,9 +27,13 @@ extension Engine {
     }
     do throws(DatabaseError) {
       if report.isRestore {
-        try storage.addAgain(new, transaction, scope: scope)
+        try storage.database.transaction { () throws(DatabaseError) in
+          try storage.requeue(new, transaction, scope: scope)
+          // Renewals of what was restored are theirs, too.
+          if let transaction { try storage.save(accountToken: transaction.restoreToken, of: owner, scope: scope) }
+        }
       } else {
-        _ = try storage.add(new, transaction, scope: scope)
+        try storage.add(new, transaction, scope: scope)
       }
     } catch {
       throw KassaError(

@@ -5,20 +5,20 @@ import KassaPlatform
 /// What the engine is doing about people.
 struct PeopleState {
   /// The request for a person that is under way, and whom it asks for.
-  var personRequest: (id: DistinctID, task: Task<Result<Void, KassaError>, Never>)?
+  var personRequest: (id: DistinctID, configuration: Int, task: Task<Result<Void, KassaError>, Never>)?
   /// When the last one began, on the boot clock.
   var personAskedAt: Int64?
   var chase: Task<Void, Never>?
   /// Receipts were accepted since the chase began.
   var isChaseDue = false
-  /// Logins are told to the service one after another, in the order of the calls.
+  /// What is written of people is told to the service one after another, in the order of the calls.
   let turn = Signal()
   var nextTicket = 0
   var servedTicket = 0
   var catalogueFetchedAt: Int64?
   var catalogueAppVersion: String?
-  /// Numbers of writes whose own operation is at it.
-  var firstTries: Set<Int64> = []
+  /// Users whom the service refused in this run, as whom they were told to it, and who asked before.
+  var refusedLogIns: [DistinctID: (previous: DistinctID, before: ClientState.PeopleIdentity)] = [:]
 }
 
 /// The person who asks and the catalogue of what is sold: what is cached of them, and asking for news.
@@ -28,15 +28,12 @@ extension Engine {
   // MARK: Start
 
   /// Where the back end has people, somebody asks, be it somebody who has not logged in: they have an id from the first
-  /// look on.
+  /// look on, the same in all processes. What cannot be read is not made anew.
   func ensureAnonymousID(_ active: Active) {
     guard let make = active.setup.anonymousID, state.knowledge.anonymousID == nil else { return }
-    let id = make(random.uuid())
-    state.edit { $0.anonymousID = id }
-    let (user, now) = (state.identity.appUserID, state.now)
-    write { storage throws(DatabaseError) in
-      try storage.save(appUserID: user, anonymousID: id, write: nil, at: now, scope: active.setup.scope)
-    }
+    let new = make(random.uuid())
+    let id = write { storage throws(DatabaseError) in try storage.anonymousID(orElse: new) }
+    if let id { state.edit { $0.anonymousID = id } }
   }
 
   func storedPerson(_ active: Active) -> KnownPerson? {
@@ -95,11 +92,14 @@ extension Engine {
 
   // MARK: The person
 
-  /// Asks for the person; whoever asks meanwhile shares the answer.
-  func refreshPerson(_ cause: Change.Cause) async throws(KassaError) {
+  /// Asks for the person; whoever asks meanwhile shares the answer, unless it has to be one that was asked for since.
+  func refreshPerson(_ cause: Change.Cause, isFresh: Bool = false) async throws(KassaError) {
     let active = try configured()
     guard let id = distinctID else { throw .notConfigured }
-    if let request = people.personRequest, request.id == id { return try await request.task.value.get() }
+    if let request = people.personRequest, request.id == id, request.configuration == active.number {
+      let shared = await request.task.value
+      if !isFresh { return try shared.get() }
+    }
     people.personAskedAt = time.bootNanoseconds
     let number = active.number
     let task = Task(executorPreference: loop) { () -> Result<Void, KassaError> in
@@ -111,13 +111,15 @@ extension Engine {
         engine.learn(person, as: id, cause: cause, configuration: number)
       }
     }
-    people.personRequest = (id, task)
+    people.personRequest = (id, number, task)
     let result = await task.value
     if people.personRequest?.task == task { people.personRequest = nil }
     if case .failure(let error) = result, error.code == .notServiceAnswer {
       reportOnce("not_service_answer", error.message, ["status": JSON(error.status)])
     }
     try result.get()
+    // The key may have been found to be good again, by this very question.
+    wakeOutbox()
   }
 
   /// Whether a grant that has not ended is missing, and not even listed as ended.
@@ -129,8 +131,8 @@ extension Engine {
   }
 
   /// What the service says of whoever asked for it. If somebody else asks now, it is kept for them and shown to nobody.
-  func learn(_ person: Person?, as id: DistinctID, cause: Change.Cause, configuration number: Int? = nil) {
-    guard let active, number == nil || number == active.number else { return }
+  func learn(_ person: Person?, as id: DistinctID, cause: Change.Cause, configuration number: Int) {
+    guard let active, number == active.number else { return }
     let now = state.now
     let isOurs = id == distinctID
     let user = state.identity.appUserID

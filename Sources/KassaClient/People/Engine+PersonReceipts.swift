@@ -8,8 +8,8 @@ extension Engine {
   enum Capture {
     /// On disk; `isNew` unless it was there before.
     case queued(ReceiptID, isNew: Bool)
-    /// The service has it already.
-    case known(ReceiptID)
+    /// The service has it already; whether the store knows that it was delivered.
+    case known(ReceiptID, isFinished: Bool)
     /// The disk refused it: the store keeps it, since it is not finished, and delivers it again.
     case notSaved
     /// Bought in a store that exists on this machine only.
@@ -17,7 +17,7 @@ extension Engine {
 
     var id: ReceiptID? {
       switch self {
-      case .queued(let id, _), .known(let id): id
+      case .queued(let id, _), .known(let id, _): id
       case .notSaved, .skipped: nil
       }
     }
@@ -30,7 +30,7 @@ extension Engine {
   func capture(
     _ transaction: StoreTransaction, from origin: Origin, _ active: Active, offered: Catalogue.Product? = nil
   ) -> Capture {
-    let capture = save([transaction], active, offered).first ?? .notSaved
+    let capture = save([transaction], from: origin, active, offered).first ?? .notSaved
     follow(capture, of: transaction, from: origin, active)
     return capture
   }
@@ -43,7 +43,7 @@ extension Engine {
     for start in stride(from: 0, to: transactions.count, by: Constants.outboxBatch) where isCurrent(active) {
       if start > 0 { await Task.yield() }
       let some = transactions.dropFirst(start).prefix(Constants.outboxBatch)
-      let saved = save(Array(some), active, nil)
+      let saved = save(Array(some), from: .store, active, nil)
       for (capture, transaction) in zip(saved, some) { follow(capture, of: transaction, from: .store, active) }
       captures += saved
     }
@@ -56,22 +56,36 @@ extension Engine {
     } else if isInStore {
       // It may be what the open purchase is about, which tells of it itself.
       waitingDeliveries.append(.verified(transaction))
-    } else if transaction.isNews, toldTransactions.insert(transaction.key).inserted {
-      if case .known = capture {} else { announce(transaction, capture.id) }
+    } else if transaction.isNews, !isOld(capture, active), toldTransactions.insert(transaction.key).inserted {
+      announce(transaction, capture)
     }
-    if case .known(let id) = capture { finishAccepted(id, transaction, active) }
-    if case .queued = capture { wakeOutbox() }
+    switch capture {
+    case .known(let id, _): finishAccepted(id, transaction, active)
+    case .queued: wakeOutbox()
+    case .notSaved: scheduleScan()
+    case .skipped: break
+    }
     if Fault.finishFirst.isOn { Task(executorPreference: loop) { await self.finishTooEarly(transaction) } }
+  }
+
+  /// Whether there is nothing to tell of it: the store has been told that it was delivered, or it is nobody's business
+  /// here. What was accepted in an earlier run and not finished may not have been told of.
+  private func isOld(_ capture: Capture, _ active: Active) -> Bool {
+    switch capture {
+    case .known(_, let isFinished): isFinished || active.configuration.isObserver
+    case .skipped: true
+    case .queued, .notSaved: false
+    }
   }
 
   /// All of them in one step; in their order.
   private func save(
-    _ transactions: [StoreTransaction], _ active: Active, _ offered: Catalogue.Product?
+    _ transactions: [StoreTransaction], from origin: Origin, _ active: Active, _ offered: Catalogue.Product?
   ) -> [Capture] {
     let saved = write { storage throws(DatabaseError) in
       try storage.database.transaction { () throws(DatabaseError) in
         var captures: [Capture] = []
-        for transaction in transactions { captures.append(try save(transaction, active, offered)) }
+        for transaction in transactions { captures.append(try save(transaction, from: origin, active, offered)) }
         return captures
       }
     }
@@ -79,24 +93,29 @@ extension Engine {
   }
 
   private func save(
-    _ transaction: StoreTransaction, _ active: Active, _ offered: Catalogue.Product?
+    _ transaction: StoreTransaction, from origin: Origin, _ active: Active, _ offered: Catalogue.Product?
   ) throws(DatabaseError) -> Capture {
-    guard let owner = owner(of: transaction, active) else { return .notSaved }
+    guard let owner = try owner(of: transaction, from: origin, active) else { return .notSaved }
     let receipt = receipt(of: transaction, for: owner, offered: offered)
     if isSkipped(receipt, active) { return .skipped }
     let scope = active.setup.scope
     guard let known = try storage.receiptRow(of: transaction, scope: scope) else {
-      _ = try storage.add(receipt, transaction, scope: scope)
+      try storage.add(receipt, transaction, scope: scope)
       return .queued(transaction.receiptID, isNew: true)
     }
-    // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id.
-    if known.transaction.map({ transaction.differs(from: $0) && !$0.isNewer(than: transaction) }) ?? false {
+    // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id. Of what was reported by its
+    // id alone nothing else is known.
+    let isChanged =
+      known.transaction.map { transaction.differs(from: $0) && !$0.isNewer(than: transaction) } ?? !transaction.isNews
+    if isChanged {
       var again = receipt
       (again.owner, again.isHostOwned) = (known.receipt.restoreOwner ?? known.receipt.owner, known.receipt.isHostOwned)
       try storage.requeue(again, transaction, scope: scope)
       return .queued(known.id, isNew: false)
     }
-    return known.isAccepted ? .known(known.id) : .queued(known.id, isNew: false)
+    if known.transaction == nil { _ = try storage.add(receipt, transaction, scope: scope) }
+    return known.isAccepted
+      ? .known(known.id, isFinished: known.isFinished || known.receipt.isHostOwned) : .queued(known.id, isNew: false)
   }
 
   func receipt(
@@ -122,15 +141,14 @@ extension Engine {
     return true
   }
 
-  /// Whose purchase it is, the first that is known: who opened the sheet, who restored its series, whose token it
-  /// carries, who asks now (Voidhash's SDK for iOS, `PurchaseOrchestrator`).
-  private func owner(of transaction: StoreTransaction, _ active: Active) -> DistinctID? {
-    if let purchaserID { return purchaserID }
+  /// Whose purchase it is, the first that is known: who opened the sheet that sold it, who restored its series, whose
+  /// token it carries, who asks now (Voidhash's SDK for iOS, `PurchaseOrchestrator`).
+  private func owner(
+    of transaction: StoreTransaction, from origin: Origin, _ active: Active
+  ) throws(DatabaseError) -> DistinctID? {
+    if origin == .purchase || outbox.ownPurchases.contains(transaction.key), let purchaserID { return purchaserID }
     for token in [transaction.restoreToken, transaction.appAccountToken].compactMap(\.self) {
-      let owner = read { storage throws(DatabaseError) in
-        try storage.owner(ofAccountToken: token, scope: active.setup.scope)
-      }
-      if let owner = owner ?? nil { return owner }
+      if let owner = try storage.owner(ofAccountToken: token, scope: active.setup.scope) { return owner }
     }
     return distinctID
   }

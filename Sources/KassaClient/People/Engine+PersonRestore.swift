@@ -16,7 +16,7 @@ extension Engine {
     let owned = verified(try await store.entitlements()).filter {
       $0.kind != .consumable && $0.isNews && !isSkipped(receipt(of: $0, for: owner), active)
     }
-    let ids = try queueRestore(of: owned, for: owner, active)
+    let ids = try await queueRestore(of: owned, for: owner, active)
     wakeOutbox()
     guard await isAccepted(ids, within: Constants.restoreWaitMilliseconds, active) else {
       guard !Task.isCancelled else { throw KassaError(.cancelled, "the operation was cancelled") }
@@ -26,29 +26,36 @@ extension Engine {
           + owned.map(\.id).prefix(20).joined(separator: ", "),
         retryable: true)
     }
-    try await refreshPerson(.restore)
+    try await refreshPerson(.restore, isFresh: true)
     return [
       "outcome": "completed", "restored": JSON(state.isAnythingActive),
       "person": state.person,
     ]
   }
 
+  /// Some at a time in one step; others get their turn in between.
   private func queueRestore(
     of transactions: [StoreTransaction], for owner: DistinctID, _ active: Active
-  ) throws(KassaError) -> [ReceiptID] {
+  ) async throws(KassaError) -> [ReceiptID] {
     let scope = active.setup.scope
     var ids: [ReceiptID] = []
-    do throws(DatabaseError) {
-      for transaction in transactions {
-        var receipt = receipt(of: transaction, for: owner)
-        receipt.isRestore = true
-        if let id = try storage.addAgain(receipt, transaction, scope: scope) { ids.append(id) }
-        // Renewals of what was restored are theirs, too.
-        try storage.save(accountToken: transaction.restoreToken, of: owner, scope: scope)
+    for start in stride(from: 0, to: transactions.count, by: Constants.outboxBatch) {
+      if start > 0 { await Task.yield() }
+      do throws(DatabaseError) {
+        try storage.database.transaction { () throws(DatabaseError) in
+          for transaction in transactions.dropFirst(start).prefix(Constants.outboxBatch) {
+            var receipt = receipt(of: transaction, for: owner)
+            receipt.isRestore = true
+            if let id = try storage.requeue(receipt, transaction, scope: scope) { ids.append(id) }
+            // Renewals of what was restored are theirs, too.
+            try storage.save(accountToken: transaction.restoreToken, of: owner, scope: scope)
+          }
+        }
+      } catch {
+        throw KassaError(.storage, "the restore cannot be saved: \(error.message)", retryable: true)
       }
-    } catch {
-      throw KassaError(.storage, "the restore cannot be saved: \(error.message)", retryable: true)
     }
+    // The restore's own result tells of them.
     for transaction in transactions { toldTransactions.insert(transaction.key) }
     return ids
   }
@@ -62,9 +69,11 @@ extension Engine {
       throw KassaError(.unsupported, "kassa_sync_purchases needs a store: configure \"store\"")
     }
     let found = verified(try await store.unfinished()) + verified(try await store.entitlements())
-    let ids = await capture(all: found, active).compactMap(\.id)
-    let isSynced = await isAccepted(ids, within: Constants.syncPurchasesWaitMilliseconds, active)
-    if isSynced { try? await refreshPerson(.refresh) }
+    let captures = await capture(all: found, active)
+    let isSaved = captures.allSatisfy { if case .notSaved = $0 { false } else { true } }
+    let isSynced =
+      await isAccepted(captures.compactMap(\.id), within: Constants.syncPurchasesWaitMilliseconds, active) && isSaved
+    if isSynced { try? await refreshPerson(.refresh, isFresh: true) }
     return [
       "synced": JSON(isSynced), "person": state.person, "pending_transaction_count": JSON(try pendingCount(active)),
     ]
@@ -91,7 +100,8 @@ extension Engine {
       await waitForProgress(milliseconds: left)
     }
     let count = try pendingCount(active)
-    return ["completed": JSON(count == 0), "pending_transaction_count": JSON(count)]
+    let writes = (try? storage.personWrites(scope: active.setup.scope).count) ?? 0
+    return ["completed": JSON(count == 0 && writes == 0), "pending_transaction_count": JSON(count)]
   }
 
   private func pendingCount(_ active: Active) throws(KassaError) -> Int64 {

@@ -61,7 +61,8 @@ extension Engine {
     let order = StoreOrder(
       productID: product.store.id, quantity: options.quantity, offer: offer, offerSignature: signature,
       appAccountToken: token, simulatesAskToBuy: options.simulatesAskToBuy, confirmIn: options.confirmIn)
-    let ending = await openSheet(order, store)
+    guard isCurrent(active) else { throw replaced }
+    let ending = await openSheet(order, store, for: person)
     defer { closeSheet(active) }
     return try await conclude(ending, product, active, tellingAs: origin)
   }

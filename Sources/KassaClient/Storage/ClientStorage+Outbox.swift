@@ -12,13 +12,15 @@ extension ClientStorage {
     var receipt: OutgoingReceipt
     var isAccepted: Bool
     var isFinished: Bool
+    /// Grows each time there is something new to tell the service: what comes of an older sending is not of this one.
+    var revision: Int64
     /// What the store said, without its proof; nil where a report gave the id alone.
     var transaction: StoreTransaction?
   }
 
   private static let columns = """
     number, store, id, content, product_slug, purchase_token, owner, restore_owner, is_restore, is_host_owned, attempts,
-    available_at, refused_at, accepted_at, is_finished
+    available_at, refused_at, accepted_at, is_finished, revision
     """
 
   private static func row(_ row: Database.Row) -> ReceiptRow? {
@@ -31,11 +33,13 @@ extension ClientStorage {
       environment: transaction?.environment, purchasedAt: transaction?.purchasedAt,
       quantity: transaction?.quantity ?? 1, owner: DistinctID(row.text(6)),
       restoreOwner: row.optionalText(7).map(DistinctID.init), isRestore: row.integer(8) != 0,
-      isHostOwned: row.integer(9) != 0, attempts: Int(clamping: row.integer(10)), availableAt: row.integer(11),
+      isHostOwned: row.integer(9) != 0, attempts: Int(clamping: min(row.integer(10), 1 << 20)),
+      availableAt: row.integer(11),
       refusedAt: row.optionalInteger(12))
     return ReceiptRow(
       id: ReceiptID(platform, row.text(2)), receipt: receipt, isAccepted: !row.isNull(13),
-      isFinished: row.integer(14) != 0, transaction: transaction)
+      isFinished: row.integer(14) != 0,
+      revision: row.integer(15), transaction: transaction)
   }
 
   // MARK: Adding
@@ -43,27 +47,27 @@ extension ClientStorage {
   /// Puts a receipt into the queue, if it is not known. One that is known keeps its place, its owner and its retries; but
   /// it becomes the host's when the host reports it.
   ///
-  /// Returns the row as it is now.
+  /// Returns the name under which it is kept.
+  @discardableResult
   func add(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
-  ) throws(DatabaseError) -> ReceiptRow? {
+  ) throws(DatabaseError) -> ReceiptID {
     let id = try rowID(of: receipt, transaction, scope: scope)
-    return try database.run(
+    // Without RETURNING, for which SQLite opens a table of its own.
+    try database.run(
       """
       INSERT INTO outgoing_receipts (scope, store, id, content, product_slug, purchase_token, owner, is_restore,
         is_host_owned, attempts, available_at, is_finished)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
       ON CONFLICT (scope, store, id) DO UPDATE SET is_host_owned = max(is_host_owned, excluded.is_host_owned),
         content = coalesce(content, excluded.content), product_slug = coalesce(product_slug, excluded.product_slug)
-      RETURNING \(Self.columns)
       """,
       [
         .text(scope), .text(receipt.platform.rawValue), .text(id), DatabaseValue(transaction.map(Self.content)),
-        DatabaseValue(receipt.productSlug),
-        DatabaseValue(receipt.purchaseToken), .text(receipt.owner.text), .integer(receipt.isRestore ? 1 : 0),
-        .integer(receipt.isHostOwned ? 1 : 0),
-      ], row: Self.row
-    ).first ?? nil
+        DatabaseValue(receipt.productSlug), DatabaseValue(receipt.purchaseToken), .text(receipt.owner.text),
+        .integer(receipt.isRestore ? 1 : 0), .integer(receipt.isHostOwned ? 1 : 0),
+      ])
+    return ReceiptID(receipt.platform, id)
   }
 
   /// Under which id a receipt is kept. Of Google's orders a report names no product, while the store does; both are about
@@ -102,7 +106,8 @@ extension ClientStorage {
   func requeue(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
   ) throws(DatabaseError) -> ReceiptID? {
-    guard let known = try add(receipt, transaction, scope: scope) else { return nil }
+    let id = try add(receipt, transaction, scope: scope)
+    guard let known = try receiptRow(id, scope: scope) else { return nil }
     let content = DatabaseValue((transaction ?? known.transaction).map(Self.content))
     let isRestore = DatabaseValue.integer(receipt.isRestore ? 1 : 0)
     if known.isAccepted {
@@ -110,7 +115,7 @@ extension ClientStorage {
         """
         UPDATE outgoing_receipts SET number = (SELECT max(number) + 1 FROM outgoing_receipts), owner = ?2,
           restore_owner = NULL, is_restore = ?3, content = ?4, attempts = 0, available_at = 0, refused_at = NULL,
-          accepted_at = NULL
+          accepted_at = NULL, revision = revision + 1
         WHERE number = ?1
         """, [.integer(known.receipt.number), .text(receipt.owner.text), isRestore, content])
     } else {
@@ -118,7 +123,7 @@ extension ClientStorage {
       try database.run(
         """
         UPDATE outgoing_receipts SET restore_owner = ?2, is_restore = max(is_restore, ?3), content = ?4, attempts = 0,
-          available_at = 0, refused_at = NULL
+          available_at = 0, refused_at = NULL, revision = revision + 1
         WHERE number = ?1
         """,
         [.integer(known.receipt.number), DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
@@ -150,7 +155,8 @@ extension ClientStorage {
   }
 
   /// Receipts that wait, in the order of capture, from behind `number` on: those that are due by `now`, those that only
-  /// wait for another try with `retriesToo`, and with `restoresOnly` none that no user asked for.
+  /// wait for another try with `retriesToo`, and with `restoresOnly` none that no user asked for. No wait is longer than
+  /// that after a refusal: what is due later was put off by a clock that has been corrected since.
   func waitingReceipts(
     after number: Int64 = 0, dueBy now: Int64 = .max, retriesToo: Bool = false, restoresOnly: Bool = false, limit: Int,
     scope: String
@@ -159,12 +165,12 @@ extension ClientStorage {
       """
       SELECT \(Self.columns) FROM outgoing_receipts
       WHERE scope = ?1 AND accepted_at IS NULL AND number > ?2 AND is_restore >= ?4
-        AND (available_at <= ?3 OR (?5 AND refused_at IS NULL))
+        AND (available_at <= ?3 OR available_at > ?7 OR (?5 AND refused_at IS NULL)) AND store IN ('apple', 'google')
       ORDER BY number LIMIT ?6
       """,
       [
         .text(scope), .integer(number), .integer(now), .integer(restoresOnly ? 1 : 0), .integer(retriesToo ? 1 : 0),
-        .integer(Int64(limit)),
+        .integer(Int64(limit)), .integer(now.adding(Constants.refusedReceiptMilliseconds)),
       ], row: Self.row
     ).compactMap(\.self)
   }
@@ -199,14 +205,16 @@ extension ClientStorage {
     var isAcceptance: Bool { if case .accepted = self { true } else { false } }
   }
 
-  func save(_ outcomes: [(receipt: OutgoingReceipt, outcome: ReceiptOutcome)]) throws(DatabaseError) {
+  func save(_ outcomes: [(row: ReceiptRow, outcome: ReceiptOutcome)]) throws(DatabaseError) {
     guard !outcomes.isEmpty else { return }
     try database.transaction { () throws(DatabaseError) in
-      for (receipt, outcome) in outcomes { try save(outcome, of: receipt) }
+      for (row, outcome) in outcomes { try save(outcome, of: row) }
     }
   }
 
-  private func save(_ outcome: ReceiptOutcome, of receipt: OutgoingReceipt) throws(DatabaseError) {
+  /// Unless there is something new to tell since; then only a restore that waited behind the capture goes on.
+  private func save(_ outcome: ReceiptOutcome, of row: ReceiptRow) throws(DatabaseError) {
+    let receipt = row.receipt
     switch outcome {
     case .accepted(let at):
       // The restore for somebody else that waited behind the capture takes its place.
@@ -217,17 +225,17 @@ extension ClientStorage {
           is_restore = restore_owner IS NOT NULL,
           owner = coalesce(restore_owner, owner), restore_owner = NULL, attempts = 0, available_at = 0,
           refused_at = NULL
-        WHERE number = ?1 AND owner = ?3
-        """, [.integer(receipt.number), .integer(at), .text(receipt.owner.text)])
+        WHERE number = ?1 AND owner = ?3 AND (revision = ?4 OR restore_owner IS NOT NULL)
+        """, [.integer(receipt.number), .integer(at), .text(receipt.owner.text), .integer(row.revision)])
     case .postponed(let until, let attempts, let refusedAt):
       try database.run(
         """
         UPDATE outgoing_receipts SET attempts = ?2, available_at = ?3, refused_at = ?4, is_restore = 0
-        WHERE number = ?1 AND owner = ?5
+        WHERE number = ?1 AND owner = ?5 AND revision = ?6
         """,
         [
           .integer(receipt.number), .integer(Int64(attempts)), .integer(until), DatabaseValue(refusedAt),
-          .text(receipt.owner.text),
+          .text(receipt.owner.text), .integer(row.revision),
         ])
     }
   }
@@ -246,23 +254,28 @@ extension ClientStorage {
       """, [.text(scope)])
   }
 
-  /// Forgets what the service took long ago and nobody has to remember.
+  /// Forgets what the service took long ago and the store lists no more: what was consumed, and what has ended.
   func forgetReceipts(acceptedBefore time: Int64, scope: String) throws(DatabaseError) {
     try database.run(
-      "DELETE FROM outgoing_receipts WHERE scope = ? AND accepted_at < ? AND is_finished = 1 AND is_host_owned = 0",
-      [.text(scope), .integer(time)])
+      """
+      DELETE FROM outgoing_receipts WHERE scope = ?1 AND accepted_at < ?2 AND is_finished = 1 AND is_host_owned = 0
+        AND (json_extract(content, '$.kind') = 'consumable' OR json_extract(content, '$.expires_at') < ?2)
+      """, [.text(scope), .integer(time)])
   }
 
   // MARK: Waiting as a whole
 
-  /// Until when the service wants no receipt.
-  func receiptsHeldUntil(scope: String) throws(DatabaseError) -> Int64? {
+  /// Until when the service wants no receipt; nil when it takes them. A longer wait than any that is believed is of a
+  /// clock that has been corrected since.
+  func receiptsHeldUntil(scope: String, now: Int64) throws(DatabaseError) -> Int64? {
     try database.run("SELECT value FROM facts WHERE name = ?", [.text("receipts_held_until \(scope)")]) {
       $0.integer(0)
-    }.first
+    }.first.flatMap { now < $0 && $0 <= now.adding(Constants.longestRetryAfterMilliseconds) ? $0 : nil }
   }
 
-  func hold(receiptsUntil time: Int64, scope: String) throws(DatabaseError) {
+  /// A wait that is under way gets no shorter.
+  func hold(receiptsUntil time: Int64, scope: String, now: Int64) throws(DatabaseError) {
+    let time = max(time, try receiptsHeldUntil(scope: scope, now: now) ?? time)
     try database.run(
       "INSERT OR REPLACE INTO facts VALUES (?, ?)", [.text("receipts_held_until \(scope)"), .integer(time)])
   }
@@ -272,7 +285,8 @@ extension ClientStorage {
   /// Remembers whose token goes with a purchase, before it is charged.
   func save(accountToken token: String, of owner: DistinctID, scope: String) throws(DatabaseError) {
     try database.run(
-      "INSERT OR REPLACE INTO account_tokens VALUES (?, ?, ?)", [.text(scope), .text(token), .text(owner.text)])
+      "INSERT OR REPLACE INTO account_tokens VALUES (?, ?, ?)",
+      [.text(scope), .text(token.lowercased()), .text(owner.text)])
   }
 
   func owner(ofAccountToken token: String, scope: String) throws(DatabaseError) -> DistinctID? {

@@ -8,19 +8,28 @@ extension ClientStorage {
 
   func anonymousID() throws(DatabaseError) -> DistinctID? { try fact("anonymous_id").map(DistinctID.init) }
 
+  /// The one that is there, or this one, whichever process is first.
+  func anonymousID(orElse new: DistinctID) throws(DatabaseError) -> DistinctID {
+    try database.run("INSERT OR IGNORE INTO facts VALUES ('anonymous_id', ?)", [.text(new.text)])
+    return try anonymousID() ?? new
+  }
+
   /// Who asks from now on, and what the service has to hear of that, in one step. Returns the number of the write.
   @discardableResult
   func save(
-    appUserID: AppUserID?, anonymousID: DistinctID, write: PersonWrite?, at now: Int64, scope: String
+    appUserID: AppUserID?, anonymousID: DistinctID, write: PersonWrite?, at now: Int64, scope: String?
   ) throws(DatabaseError) -> Int64? {
     try database.transaction { () throws(DatabaseError) -> Int64? in
       try setAppUserID(appUserID)
       if try self.anonymousID() != anonymousID {
         try database.run("INSERT OR REPLACE INTO facts VALUES ('anonymous_id', ?)", [.text(anonymousID.text)])
         // What was listed for nobody was listed for somebody else.
-        try database.run("DELETE FROM listings WHERE scope = ? AND app_user_id = ''", [.text(scope)])
+        if let scope {
+          try database.run("DELETE FROM listings WHERE scope = ? AND app_user_id = ''", [.text(scope)])
+        }
       }
-      return try write.map { write throws(DatabaseError) in try add(write, at: now, scope: scope) } ?? nil
+      guard let write, let scope else { return nil }
+      return try add(write, at: now, scope: scope)
     }
   }
 
@@ -32,17 +41,17 @@ extension ClientStorage {
     case attributes(Attributes, of: DistinctID)
   }
 
-  /// A later login as the same user takes the place of an earlier one that still waits.
   func add(_ write: PersonWrite, at now: Int64, scope: String) throws(DatabaseError) -> Int64? {
-    if case .identify(let new) = write {
-      try database.run(
-        "DELETE FROM outbox WHERE scope = ? AND kind = 'identify' AND app_user_id = ?",
-        [.text(scope), .text(new.id.text)])
-    }
-    return try database.run(
+    try database.run(
       "INSERT INTO outbox (scope, kind, app_user_id, created_at, content) VALUES (?, ?, ?, ?, ?) RETURNING id",
       [.text(scope), .text(write.kind), .text(write.person.text), .integer(now), .text(write.content.text())]
     ) { $0.integer(0) }.first
+  }
+
+  func replace(_ number: Int64, with write: PersonWrite) throws(DatabaseError) {
+    try database.run(
+      "UPDATE outbox SET app_user_id = ?, content = ? WHERE id = ?",
+      [.text(write.person.text), .text(write.content.text()), .integer(number)])
   }
 
   /// Oldest first.

@@ -19,11 +19,12 @@ extension Engine {
 
   func saveIdentity() {
     let (user, now) = (state.identity.appUserID, state.now)
-    if let active, case .people = active.setup.backend, let anonymousID = state.knowledge.anonymousID {
+    let scope = active?.setup.scope
+    if let anonymousID = state.knowledge.anonymousID {
       write { storage throws(DatabaseError) in
-        try storage.save(appUserID: user, anonymousID: anonymousID, write: nil, at: now, scope: active.setup.scope)
+        try storage.save(appUserID: user, anonymousID: anonymousID, write: nil, at: now, scope: scope)
       }
-      Task(executorPreference: loop) { try? await self.refreshPerson(.logout) }
+      if active?.hasPeople ?? false { Task(executorPreference: loop) { try? await self.refreshPerson(.logout) } }
     } else {
       write { storage throws(DatabaseError) in _ = try storage.save(appUserID: user, claim: nil) }
     }

@@ -40,7 +40,7 @@ enum StorageSchema {
       number INTEGER PRIMARY KEY, scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT,
       product_slug TEXT, purchase_token TEXT, owner TEXT NOT NULL, restore_owner TEXT, is_restore INTEGER NOT NULL,
       is_host_owned INTEGER NOT NULL, attempts INTEGER NOT NULL, available_at INTEGER NOT NULL, refused_at INTEGER,
-      accepted_at INTEGER, is_finished INTEGER NOT NULL,
+      accepted_at INTEGER, is_finished INTEGER NOT NULL, revision INTEGER NOT NULL DEFAULT 0,
       UNIQUE (scope, store, id));
     INSERT INTO outgoing_receipts (scope, store, id, content, owner, is_restore, is_host_owned, attempts, available_at,
       is_finished)

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import KassaPlatform
 
@@ -18,10 +19,32 @@ final class StorageWatch: Sendable {
       close(descriptor)
       return nil
     }
-    let descriptor = self.descriptor
+    let descriptor = self.descriptor, hearing = self.hearing
     loop.watch(descriptor, events: .readable) { _ in
       Self.drain(descriptor)
-      changed()
+      // Of many commits in a row, some at a time are looked into.
+      guard hearing.with({ $0.isFirst() }) else { return }
+      _ = loop.timer(atBootNanoseconds: kassa_boot_nanoseconds() + Self.pauseNanoseconds) {
+        if hearing.with({ $0.look() }) { changed() }
+      }
+    }
+  }
+
+  private static let pauseNanoseconds: Int64 = 10_000_000
+  private let hearing = Locked(Hearing())
+
+  private struct Hearing {
+    var isOver = false
+    private var isDue = false
+
+    mutating func isFirst() -> Bool {
+      defer { isDue = true }
+      return !isDue
+    }
+
+    mutating func look() -> Bool {
+      isDue = false
+      return !isOver
     }
   }
 
@@ -33,6 +56,7 @@ final class StorageWatch: Sendable {
 
   /// Nothing is heard afterwards.
   func stop() {
+    hearing.with { $0.isOver = true }
     loop.unwatch(descriptor)
     close(descriptor)
   }

@@ -90,7 +90,9 @@ extension Engine {
   func deliverWaiting(_ active: Active) {
     let waiting = waitingDeliveries
     waitingDeliveries = []
-    for delivery in waiting { deliver(delivery, from: .store, active) }
+    // Where another configuration is in force by now, it is that one's store that delivered them.
+    let current = active.hasPeople ? self.active ?? active : active
+    for delivery in waiting { deliver(delivery, from: .store, current) }
   }
 
   private func receipt(for transaction: StoreTransaction, _ known: Receipt?, _ active: Active) -> Receipt {

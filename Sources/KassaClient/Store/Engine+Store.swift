@@ -84,7 +84,9 @@ extension Engine {
   /// Everything that was charged and is not finished, and what the user's account owns. At most once a minute, unless it
   /// is due in any case.
   func scanStore(always: Bool = false) async {
-    guard let active, let store = active.setup.store else { return }
+    guard let active, let store = active.setup.store, active.configuration.isEnabled || !active.hasPeople else {
+      return
+    }
     let boot = time.bootNanoseconds
     if !always, let last = scannedAt, boot &- last < Constants.scanMilliseconds * 1_000_000 { return }
     scannedAt = boot
@@ -99,7 +101,7 @@ extension Engine {
 
   /// Looks again in a minute, where something is still to be done.
   func scheduleScan() {
-    guard laterScan == nil else { return }
+    guard laterScan == nil, active != nil else { return }
     laterScan = Task(executorPreference: loop) { await self.scanLater() }
   }
 
@@ -209,6 +211,10 @@ extension Engine {
   /// `"automatic"`: the client buys it, when nothing else is being bought; else the host is told.
   private func follow(_ order: StoreOrder) async {
     guard let active, active.configuration.isEnabled else { return }
+    // An intent may be the first thing that is heard after a start.
+    readRest()
+    if active.hasPeople { _ = try? await catalogue() }
+    guard isCurrent(active) else { return }
     guard let name = name(ofStoreProduct: order.productID, active) else {
       return report(
         "intent_not_mapped", "the user started to buy a product in the store that nothing here is mapped to",

@@ -54,9 +54,13 @@ extension Engine {
   }
 
   /// Shows the sheet. From now until `closeSheet` no update is told of: one may be about this very purchase.
-  func openSheet(_ order: StoreOrder, _ store: any Store) async -> Result<StoreOutcome, KassaError> {
+  ///
+  /// - Parameter person: whose purchase it is, where the back end has people.
+  func openSheet(
+    _ order: StoreOrder, _ store: any Store, for person: DistinctID? = nil
+  ) async -> Result<StoreOutcome, KassaError> {
     isInStore = true
-    (purchaser, purchaserID) = (state.identity, distinctID)
+    (purchaser, purchaserID) = (state.identity, person)
     defer { isInStore = false }
     do throws(KassaError) { return .success(try await store.purchase(order)) } catch { return .failure(error) }
   }
