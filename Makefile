@@ -20,7 +20,8 @@ RELEASE       := --omit-frame-pointers --disable-local-rpath -c release --scratc
                  -Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import \
                  -Xswiftc -static-stdlib -Xswiftc -use-ld=lld -Xlinker --icf=all
 LIBRARY_FLAGS := -Xlinker -soname=libkassa.so.$(SOVERSION) -Xlinker --version-script=Sources/Kassa/kassa.map \
-                 -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker pack-relative-relocs
+                 -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker pack-relative-relocs \
+                 -Xlinker --wrap=_swift_stdlib_getScalarName
 
 # What is set up once serves all: two installations at a time would meet.
 .NOTPARALLEL:

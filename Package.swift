@@ -32,7 +32,7 @@ func shim(_ name: String) -> Target {
 let package = Package(
   name: "Kassa",
   products: [
-    .library(name: "kassa", type: .dynamic, targets: ["Kassa", "CDispatchStub"]),
+    .library(name: "kassa", type: .dynamic, targets: ["Kassa", "CStandIns"]),
     .executable(name: "kassa-sandbox", targets: ["kassa-sandbox"]),
   ],
   targets: [
@@ -45,7 +45,7 @@ let package = Package(
     shim("CLinux"),
     shim("CCurl"),
     shim("CMicrohttpd"),
-    shim("CDispatchStub"),
+    shim("CStandIns"),
 
     // A module imports only modules above it.
     module("KassaJSON", ["CJansson"]),

@@ -59,8 +59,11 @@
  * kassa_wait, on the thread that calls them, so a host calls one of them often: once a frame, or when
  * kassa_event_fd becomes readable.
  *
- * Apart from kassa_configure, kassa_open, kassa_close, the waits, and the queries that copy a document, every function
- * returns within a millisecond.
+ * As a rule a function returns within a millisecond. The exceptions: kassa_open, kassa_close, kassa_configure, the
+ * waits, and the queries that copy a document; kassa_report_transaction, which returns when the report is safe on the
+ * disk, and so takes as long as the disk does to write and sync; kassa_pending, which reads the disk; and kassa_notify
+ * and, with the "voidhash" back end, kassa_log_in, which wait for their turn on the library's thread, behind whatever it
+ * writes just then.
  *
  *
  * EVENT LOOPS
@@ -212,9 +215,10 @@ void kassa_close(kassa_client *client);
 /* ---------------------------------------------------------------------------------------------------------------- */
 /* Ask                                                                                                              */
 /*                                                                                                                  */
-/* Queries answer from the current snapshot: never the network, never the disk. Before kassa_configure they answer   */
-/* false, NULL or an empty array. All of them are one function of the same snapshot and the same clock, so they      */
-/* never contradict each other. An end is exact to the millisecond: access at end - 1 ms, none at end.               */
+/* Queries answer from the current snapshot: never the network, never the disk, but for kassa_pending. Before         */
+/* kassa_configure they answer false, NULL or an empty array. All of them are one function of the same snapshot and  */
+/* the same clock, so they never contradict each other. An end is exact to the millisecond: access at end - 1 ms,    */
+/* none at end.                                                                                                      */
 
 /* Whether kassa_configure has completed with a result, from the network or from the cache. */
 bool kassa_is_initialized(const kassa_client *client);
@@ -281,6 +285,7 @@ struct json_t *kassa_person(const kassa_client *client);
  * What has yet to reach the service, as it is on disk now: {"pending_transaction_count":2,"transactions":[...],
  * "writes":[...]}, receipts in the order in which they are sent, and logins and attributes. Before kassa_configure, of
  * every service that this client has worked with. NULL if the disk cannot be read, which is not the same as nothing.
+ * Unlike the other queries it reads the disk, on the library's thread, and waits for that: not once a frame.
  * (Voidhash, pendingTransactionCount.)
  */
 struct json_t *kassa_pending(const kassa_client *client);
@@ -463,11 +468,13 @@ bool kassa_cancel(kassa_client *client, kassa_op op);
 /* Listen                                                                                                           */
 
 /*
- * Takes the next document from the queue: "completed", "changed", "diagnostic", "request" or "request_cancelled".
- * Waits for up to `timeout_ms` milliseconds; 0 polls, -1 waits without end. Returns NULL when there is none, or when
- * the client is closed meanwhile. Several threads may take from one queue; each document goes to one of them.
+ * Takes the next document from the queue, whose "type" is "completed", "changed", "transaction_updated",
+ * "purchase_intent", "store_message", "request", "request_cancelled" or "diagnostic". Waits for up to `timeout_ms`
+ * milliseconds; 0 polls, -1 waits without end. Returns NULL when there is none, or when the client is closed meanwhile.
+ * Several threads may take from one queue; each document goes to one of them.
  *
- * Completions and requests are never dropped. Changes are coalesced: a slow reader gets one for each "what".
+ * Completions and requests are never dropped. Changes are coalesced: a slow reader gets one for each "what". Of
+ * transaction_updated the last 10 are kept until somebody reads for the first time; after that none is dropped.
  */
 struct json_t *kassa_next_event(kassa_client *client, int timeout_ms);
 

@@ -28,6 +28,7 @@ forbid '\bTask\.sleep|ContinuousClock\(\)\.sleep' "use the loop's timers: Task.s
 forbid '\bTask(\.detached)?\s*(\{|\(priority)|\bMainActor\b' \
   "use Task(executorPreference:): other tasks start threads or hang"
 forbid '\b(DispatchQueue|Thread|URLSession)\b' "the loop is the only thread"
+forbid '\.properties\.name\b' "the library has no names of characters (Sources/System/CStandIns)"
 forbid '\b(print|debugPrint|dump)\(' "a library writes nothing to the host's output"
 forbid '\b(fatalError|preconditionFailure|assert(ionFailure)?)\(' "a trap ends the host's process"
 forbid '\btry!|\bas!' "a trap ends the host's process"

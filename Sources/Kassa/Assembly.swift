@@ -62,7 +62,8 @@ private func voidhash(_ configuration: Configuration, _ surroundings: Surroundin
     anonymousID: { VoidhashBackend.anonymousID($0) },
     appVersion: voidhash.appVersion,
     store: store?.store,
-    storePlatform: store?.platform ?? .apple,
+    // A program that only reports what it sold has no store here.
+    storePlatform: store?.platform ?? (voidhash.sdk == "android" ? .google : .apple),
     storeEnvironments: store?.environments ?? [.production],
     productIDs: nil,
     isSandbox: sandbox != nil,

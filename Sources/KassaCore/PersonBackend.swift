@@ -81,6 +81,9 @@ public enum ReceiptVerdict: Sendable, Equatable {
 public enum ReceiptObstacle: Sendable, Equatable {
   /// Bought in a store that only exists on this machine: nobody else could check it.
   case testing
+  /// Really charged, where only purchases without a charge belong: it would be accepted there and finished, so that the
+  /// money were gone and nothing granted.
+  case realCharge
 }
 
 public enum BackendPause: Sendable, Equatable {

@@ -129,8 +129,8 @@ import Testing
       (400, .serviceRefused, false), (401, .unauthorized, false), (403, .unauthorized, false),
       (405, .serviceRefused, false), (408, .timedOut, true), (409, .serviceRefused, false),
       (422, .serviceRefused, false), (429, .rateLimited, true), (500, .serviceUnavailable, true),
-      (501, .serviceUnavailable, true), (502, .serviceUnavailable, true), (503, .serviceUnavailable, true),
-      (504, .serviceUnavailable, true), (520, .serviceUnavailable, true),
+      (501, .serviceRefused, false), (502, .serviceUnavailable, true), (503, .serviceUnavailable, true),
+      (504, .serviceUnavailable, true), (505, .serviceRefused, false), (520, .serviceRefused, false),
     ] as [(Int, ErrorCode, Bool)])
   func codes(_ status: Int, _ code: ErrorCode, _ isRetryable: Bool) async throws {
     let (error, bench) = try await personError(.tagged(status, "Api/Word", "The text"))
@@ -172,7 +172,8 @@ import Testing
     arguments: [
       .html(200), .json(200, ""), .json(200, "null"), .json(200, "[]"), .json(200, #"{"distinctId":"#), .json(204, ""),
       .html(302), .json(301, "{}"), .html(304), .html(511), .json(511, #"{"_tag":"Api/AuthenticationError"}"#),
-      .html(400), .html(401), .html(403), .html(404), .html(407), .html(409), .html(451), .json(401, "{}"),
+      .html(400), .html(401), .html(403), .html(404), .html(407), .html(409), .html(451), .html(501), .html(520),
+      .tagged(501, "RouteNotFound"), .json(401, "{}"),
       .json(403, #"{"message":"Forbidden"}"#), .json(404, #"{"_tag":""}"#), .json(404, #"{"_tag":5}"#),
       .tagged(404, "RouteNotFound"), .tagged(404, "Api/RouteNotFoundError"),
       .json(400, "[]"), .json(200, #"{"_tag":"Api/NotAuthenticatedError","message":"no"}"#, date: moment),

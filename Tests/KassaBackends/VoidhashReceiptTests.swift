@@ -66,12 +66,14 @@ import Testing
       (.ok([:]), .notServiceAnswer), (.ok(["accepted": nil]), .notServiceAnswer),
       (.ok(["accepted": "true"]), .notServiceAnswer), (.ok(["accepted": 1]), .notServiceAnswer),
       (.tagged(500), .serviceUnavailable), (.html(503), .serviceUnavailable), (.tagged(429), .rateLimited),
+      (.tagged(501), .serviceUnavailable), (.tagged(520), .serviceUnavailable), (.html(520), .notServiceAnswer),
       (.tagged(408), .timedOut), (.keyRefused, .unauthorized), (.html(403), .notServiceAnswer),
       (.html(404), .notServiceAnswer), (.failure(.offline("text")), .offline), (.failure(.cancelled), .cancelled),
     ] as [(Reply, ErrorCode)])
   func kept(_ reply: Reply, _ code: ErrorCode) async throws {
     let error = try await VoidhashBench(reply).error { try await $0.submit(receipt()) }
     #expect(error.code == code)
+    #expect(error.retryable == ![.unauthorized, .cancelled].contains(code))
   }
 
   @Test(
@@ -91,15 +93,18 @@ import Testing
   }
 
   @Test(
-    "Purchases of Xcode and of local tests are not for the service",
+    "Purchases of Xcode and of local tests are not for the service, nor real ones for its development route",
     arguments: [
-      (.production, false), (.sandbox, false), (.xcode, true), (.localTesting, true), (nil, false),
-    ] as [(StoreTransaction.Environment?, Bool)])
-  func obstacle(_ environment: StoreTransaction.Environment?, _ isThere: Bool) throws {
-    let one = receipt(environment: environment)
-    #expect(try VoidhashBench(.person()).backend.obstacle(to: one) == (isThere ? .testing : nil))
-    let development = try VoidhashBench([("environment", "development")]) { _, _ in .person() }
-    #expect(development.backend.obstacle(to: one) == nil)
+      (.production, nil, .realCharge), (.sandbox, nil, nil), (.xcode, .testing, nil), (.localTesting, .testing, nil),
+      (nil, nil, nil),
+    ] as [(StoreTransaction.Environment?, ReceiptObstacle?, ReceiptObstacle?)])
+  func obstacle(
+    _ environment: StoreTransaction.Environment?, _ real: ReceiptObstacle?, _ development: ReceiptObstacle?
+  ) throws {
+    for (name, expected) in [("production", real), ("all", real), ("development", development)] {
+      let bench = try VoidhashBench([("environment", JSON(name))]) { _, _ in .person() }
+      #expect(bench.backend.obstacle(to: receipt(environment: environment)) == expected, "\(name)")
+    }
   }
 
   // MARK: Development

@@ -64,8 +64,8 @@ struct VoidhashAnswer {
     // A network that wants a login says so with 511 (RFC 6585, section 6).
     case 511: return .strange
     // Gateways in front of the service say these with pages of their own, and mean the same.
-    case 408, 429, 500...: return .failed
-    case 400..<500: return envelope.map { !$0.isAboutRoute } == true ? .failed : .strange
+    case let status where VoidhashConstants.isRetryable(status): return .failed
+    case 400...: return envelope.map { !$0.isAboutRoute } == true ? .failed : .strange
     default: return .strange
     }
   }
@@ -101,7 +101,7 @@ struct VoidhashAnswer {
     case 409 where isIdentify || envelope?.tag == VoidhashConstants.Tag.alreadyIdentified:
       failure = error(.alreadyIdentified)
     case 429: failure = error(.rateLimited, isRetryable: true)
-    case 500...: failure = error(.serviceUnavailable, isRetryable: true)
+    case 500... where VoidhashConstants.isRetryable(status): failure = error(.serviceUnavailable, isRetryable: true)
     default: failure = error(.serviceRefused)
     }
     failure.retryAfterMilliseconds = retryAfter

@@ -127,7 +127,12 @@ public final class VoidhashBackend: PersonBackend {
       accepted = try await api.send(call) { (answer) throws(JSONShapeError) in try answer.bool("accepted") }
     } catch {
       let verdict = VoidhashVerdict(status: error.error.status ?? 0, envelope: error.envelope, accepted: nil)
-      guard verdict == .refused else { throw error.error }
+      guard verdict == .refused else {
+        var failure = error.error
+        // Of what else Voidhash refuses with a 5xx, a receipt is still sent again.
+        if failure.code == .serviceRefused { (failure.code, failure.retryable) = (.serviceUnavailable, true) }
+        throw failure
+      }
       return .refused(message: error.error.message, status: error.error.status)
     }
     switch VoidhashVerdict(status: 200, envelope: nil, accepted: accepted) {
@@ -159,7 +164,9 @@ public final class VoidhashBackend: PersonBackend {
       return .failure(Problem(message: "a development purchase cannot be sent without its product and its time"))
     }
     // The time as well: simulated stores on two machines count their transactions alike.
-    guard let id = developmentPurchases.uuid(of: "\(receipt.transactionID):\(purchasedAt)") else { throw Self.noSHA1 }
+    guard let id = developmentPurchases.uuid(of: "\(receipt.transactionID):\(purchasedAt)") else {
+      return .failure(Problem(message: Self.noSHA1.message))
+    }
     let body: JSON = [
       "devTransactionId": JSON(id), "productSlug": JSON(slug), "purchaseDate": JSON(purchasedAt),
       "quantity": JSON(max(1, receipt.quantity)),
@@ -168,10 +175,11 @@ public final class VoidhashBackend: PersonBackend {
   }
 
   public func obstacle(to receipt: OutgoingReceipt) -> ReceiptObstacle? {
-    guard configuration.environment != .development else { return nil }
-    switch receipt.environment {
-    case .xcode, .localTesting: return .testing
-    case .production, .sandbox, nil: return nil
+    switch (receipt.environment, configuration.environment) {
+    case (.production, .development): .realCharge
+    case (_, .development): nil
+    case (.xcode, _), (.localTesting, _): .testing
+    case (.production, _), (.sandbox, _), (nil, _): nil
     }
   }
 

@@ -25,4 +25,7 @@ enum VoidhashConstants {
 
   /// SDKs, network policy: failures of the service. A 429 is none.
   static func isFailure(_ status: Int) -> Bool { status == 408 || status == 500 || 502...504 ~= status }
+
+  /// SDKs, network policy: what may succeed when it is sent again.
+  static func isRetryable(_ status: Int) -> Bool { status == 429 || isFailure(status) }
 }

@@ -12,7 +12,7 @@ extension Engine {
     case known(ReceiptID, isFinished: Bool)
     /// The disk refused it: the store keeps it, since it is not finished, and delivers it again.
     case notSaved
-    /// Bought in a store that exists on this machine only.
+    /// Not for the service: it stays in the store.
     case skipped
 
     var id: ReceiptID? {
@@ -131,13 +131,22 @@ extension Engine {
 
   /// Whether a receipt is not for the service, which is said once.
   func isSkipped(_ receipt: OutgoingReceipt, _ active: Active) -> Bool {
-    guard case .people(let backend) = active.setup.backend, backend.obstacle(to: receipt) == .testing else {
+    guard case .people(let backend) = active.setup.backend, let obstacle = backend.obstacle(to: receipt) else {
       return false
     }
-    reportOnce(
-      "storekit_testing_transaction_skipped",
-      "transactions of an Xcode StoreKit configuration are not sent: nobody but this machine could check them",
-      ["transaction_id": JSON(receipt.transactionID)])
+    let details: JSON = ["transaction_id": JSON(receipt.transactionID)]
+    switch obstacle {
+    case .testing:
+      reportOnce(
+        "storekit_testing_transaction_skipped",
+        "transactions of an Xcode StoreKit configuration are not sent: nobody but this machine could check them",
+        details)
+    case .realCharge:
+      reportOnce(
+        "production_transaction_skipped:\(receipt.transactionID)",
+        "a purchase that was really charged is not sent as a development one; the store keeps it, and it is sent once "
+          + "the client is configured with the environment \"production\"", details)
+    }
     return true
   }
 

@@ -904,7 +904,8 @@ def test_what_the_user_starts_in_the_store(client: kassa.Client) -> None:
 # Google Play, and the other back end
 
 
-def test_google_play_sells_too(client: kassa.Client) -> None:
+def google_play(client: kassa.Client, **backend: str) -> tuple[Any, Json]:
+    """A toy Google Play that has one product, and the configuration with which it is sold."""
     host_store = example("host_store")
 
     def change(voidhash: Json) -> None:
@@ -920,14 +921,19 @@ def test_google_play_sells_too(client: kassa.Client) -> None:
 
     toys = host_store.ToyShop()
     host_store.Adapter(client, toys)
-    config = configuration(change)
-    config["backend"]["sdk"] = "android"
+    config = configuration(change, debug=True)
+    config["backend"] |= {"sdk": "android", **backend}
     config["store"] = {
         "kind": "host",
         "platform": "google",
         "bundle_id": host_store.PACKAGE,
         "google_public_key": toys.public_key,
     }
+    return toys, config
+
+
+def test_google_play_sells_too(client: kassa.Client) -> None:
+    toys, config = google_play(client)
     client.configure(config)
     now = time.time_ns() // 1_000_000
     transaction = {
@@ -945,6 +951,28 @@ def test_google_play_sells_too(client: kassa.Client) -> None:
     assert (bought.receipt_id, bought.synced) == ("GPA.1", True)
     premium(client)
     wait(client, lambda: toys.purchases["token-1"]["done"])
+    with pytest.raises(kassa.StoreError, match="purchase_token") as caught:
+        client.report_transaction("GPA.2")
+    assert caught.value.code == "invalid_transaction"
+
+
+def test_what_was_really_charged_is_no_development_purchase(client: kassa.Client) -> None:
+    toys, config = google_play(client, environment="development")
+    client.configure(config)
+    events = client.events()
+    bought = client.purchase("monthly").raise_for_outcome()
+    assert (bought.receipt_id, bought.synced) == ("GPA.1", False)
+    client.sync_purchases()
+    (skipped,) = diagnostics(events, "production_transaction_skipped")
+    assert skipped.details == {"transaction_id": "GPA.1"}
+    assert receipts(client) == {} and not toys.purchases["token-1"]["done"]
+    assert client.pending().pending_transaction_count == 0
+
+
+def test_an_android_program_without_a_store_reports_sales_of_google_play(client: kassa.Client) -> None:
+    _, config = google_play(client)
+    config["store"] = {"kind": "none"}
+    client.configure(config)
     with pytest.raises(kassa.StoreError, match="purchase_token") as caught:
         client.report_transaction("GPA.2")
     assert caught.value.code == "invalid_transaction"

@@ -3,7 +3,7 @@
  * wants these 17 names, and would take 336 KB and a pool of threads with them.
  *
  * Whoever calls one after all has broken that rule: no thread is there to do the work, so waiting would never end. */
-#include "CDispatchStub.h"
+#include "CStandIns.h"
 
 #include <stdio.h>
 #include <stdlib.h>

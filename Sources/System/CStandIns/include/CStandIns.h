@@ -1,4 +1,4 @@
 /* Nothing to call: linking this target is its use. */
-#ifndef CDISPATCHSTUB_H
-#define CDISPATCHSTUB_H
+#ifndef CSTANDINS_H
+#define CSTANDINS_H
 #endif
