@@ -140,7 +140,9 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// A header for libcurl, which wants a semicolon where there is no value.
   private static func line(of header: HTTPHeader) throws(TransportError) -> String {
-    guard header.name.isOneLine, header.value.isOneLine, !header.name.isEmpty, !header.name.utf8.contains(UInt8(ascii: ":")) else {
+    guard header.name.isOneLine, header.value.isOneLine, !header.name.isEmpty,
+      !header.name.utf8.contains(UInt8(ascii: ":"))
+    else {
       throw .malformed("a header of the request has a line break in it, or no name")
     }
     return header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)"

@@ -161,7 +161,7 @@ import Testing
 
   @Test("Two spellings of one text are two people") func spellings() throws {
     let backend = try VoidhashBench(.person()).backend
-    #expect(backend.accountToken(of: DistinctID("\u{E9}")) != backend.accountToken(of: DistinctID("e\u{301}")))
+    #expect(try backend.accountToken(of: DistinctID("\u{E9}")) != backend.accountToken(of: DistinctID("e\u{301}")))
   }
 
   @Test(
@@ -172,7 +172,7 @@ import Testing
     #expect(vectors.count == 4)
     for vector in vectors {
       let id = DistinctID(vector["distinctId"]?.string ?? "")
-      #expect(backend.accountToken(of: id) == vector["token"]?.string)
+      #expect(try backend.accountToken(of: id) == vector["token"]?.string)
     }
   }
 

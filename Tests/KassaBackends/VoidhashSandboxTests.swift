@@ -180,16 +180,16 @@ private struct SandboxBench {
   @Test("The sandbox signs the offers of its catalogue, if it has the route") func signatures() async throws {
     let bench = try SandboxBench(switches: ["sign_offers": true])
     let product = try #require(try await bench.backend.catalogue(known: nil)?.products.last)
-    func order(_ offer: String) -> OfferOrder {
+    func order(_ offer: String) throws -> OfferOrder {
       OfferOrder(
         product: product, storeProductID: "com.example.app.pro.monthly", storeOfferID: offer, person: user,
-        accountToken: bench.backend.accountToken(of: user))
+        accountToken: try bench.backend.accountToken(of: user))
     }
-    let signature = try #require(try await bench.backend.signature(of: order("com.example.app.back")))
+    let signature = try #require(try await bench.backend.signature(of: try order("com.example.app.back")))
     #expect(signature.timestamp == moment && !signature.signature.isEmpty)
-    #expect(try await bench.error { try await $0.signature(of: order("nothing")) }.code == .notFound)
-    #expect(try await bench.backend.signature(of: order("welcome_back")) != nil)
+    #expect(try await bench.error { try await $0.signature(of: try order("nothing")) }.code == .notFound)
+    #expect(try await bench.backend.signature(of: try order("welcome_back")) != nil)
     let without = try SandboxBench()
-    #expect(try await without.backend.signature(of: order("com.example.app.back")) == nil)
+    #expect(try await without.backend.signature(of: try order("com.example.app.back")) == nil)
   }
 }
