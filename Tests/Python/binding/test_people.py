@@ -965,7 +965,8 @@ def test_what_was_really_charged_is_no_development_purchase(client: kassa.Client
     client.sync_purchases()
     (skipped,) = diagnostics(events, "production_transaction_skipped")
     assert skipped.details == {"transaction_id": "GPA.1"}
-    assert receipts(client) == {} and not toys.purchases["token-1"]["done"]
+    assert receipts(client) == {}
+    assert not toys.purchases["token-1"]["done"]
     assert client.pending().pending_transaction_count == 0
 
 
