@@ -74,7 +74,7 @@ sanitize: setup-check  ## Run the Swift and C tests under the address and the th
 	scripts/sanitize.sh address
 	scripts/sanitize.sh thread
 
-crash: setup-check build  ## Kill a host at every step of its purchases, 20 times each, and count what was lost (an hour)
+crash: setup-check build  ## Kill a host at every step of its purchases, 20 times each, and count what was lost (half an hour)
 	$(SWIFT) build --product kassa
 	$(PYTHON) Tests/Crash/crash.py
 	KASSA_CROWD=5000 $(PYTHON) -m pytest -q Tests/Python/crash

@@ -26,7 +26,7 @@ public protocol PersonBackend: AnyObject {
   func signature(of order: OfferOrder) async throws(KassaError) -> OfferSignature?
 
   /// The token that ties a purchase in the store to a person.
-  func accountToken(of id: DistinctID) -> String
+  func accountToken(of id: DistinctID) throws(KassaError) -> String
 
   /// Refuses an id that nobody may log in with: to be called before anybody becomes it.
   func check(_ id: DistinctID) throws(KassaError)

@@ -5,10 +5,15 @@ public func uuidText(_ bytes: some Collection<UInt8>, version: UInt8) -> String?
   guard bytes.count == 16 else { return nil }
   bytes[6] = bytes[6] & 0x0F | version << 4
   bytes[8] = bytes[8] & 0x3F | 0x80
-  let hex = bytes.map { byte in
-    String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+  func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+  var text: [UInt8] = []
+  text.reserveCapacity(36)
+  for (index, byte) in bytes.enumerated() {
+    if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
+    text.append(digit(byte >> 4))
+    text.append(digit(byte & 15))
   }
-  return [hex[0..<4], hex[4..<6], hex[6..<8], hex[8..<10], hex[10..<16]].map { $0.joined() }.joined(separator: "-")
+  return String(decoding: text, as: UTF8.self)
 }
 
 /// The 16 bytes of a UUID; nil for what is no UUID.

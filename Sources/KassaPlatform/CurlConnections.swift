@@ -9,8 +9,11 @@ final class CurlConnections: @unchecked Sendable {
   private let curl: kassa_curl
   private let loop: EventLoop
   private let multi: UnsafeMutableRawPointer
+  let handles: EasyHandles
   private var transfers: [UnsafeMutableRawPointer: CurlTransfer] = [:]
   private var timer: TimerID?
+  /// libcurl wants to be called as soon as it has returned.
+  private var isDue = false
   private var isClosed = false
 
   static func shared(on loop: EventLoop, _ curl: kassa_curl) throws(TransportError) -> CurlConnections {
@@ -20,6 +23,7 @@ final class CurlConnections: @unchecked Sendable {
   private init(loop: EventLoop, _ curl: kassa_curl) throws(TransportError) {
     guard let multi = curl.multi_init() else { throw .unavailable("libcurl is out of memory") }
     (self.loop, self.curl, self.multi) = (loop, curl, multi)
+    handles = EasyHandles(curl)
     let this = Unmanaged.passUnretained(self).toOpaque()
     kassa_curl_multi_on_socket(
       multi,
@@ -51,6 +55,7 @@ final class CurlConnections: @unchecked Sendable {
   private func close() {
     isClosed = true
     for transfer in transfers.values { transfer.pending.end(.failure(.cancelled)) }
+    handles.clear()
     _ = curl.multi_cleanup(multi)
   }
 
@@ -72,11 +77,23 @@ final class CurlConnections: @unchecked Sendable {
   private func arm(_ milliseconds: Int) {
     if let timer { loop.cancel(timer) }
     timer = nil
-    guard milliseconds >= 0 else { return }
+    guard milliseconds != 0 else { return actSoon() }
+    isDue = false
+    guard milliseconds > 0 else { return }
     let time = kassa_boot_nanoseconds().adding(Int64(milliseconds).multiplied(by: 1_000_000))
     timer = loop.timer(atBootNanoseconds: time) { [unowned self] in
       timer = nil
       act(on: CURL_SOCKET_BAD, 0)
+    }
+  }
+
+  private func actSoon() {
+    guard !isDue else { return }
+    isDue = true
+    loop.post { [weak self] in
+      guard let self, self.isDue, !self.isClosed else { return }
+      self.isDue = false
+      self.act(on: CURL_SOCKET_BAD, 0)
     }
   }
 

@@ -7,6 +7,7 @@ final class CurlTransfer: @unchecked Sendable {
   let easy: UnsafeMutableRawPointer
   let pending: Pending<HTTPResponse>
   private let curl: kassa_curl
+  private let handles: EasyHandles
   private let target: CurlTarget
   private let limits: CurlTransport.Limits
 
@@ -22,10 +23,11 @@ final class CurlTransfer: @unchecked Sendable {
 
   init(
     _ request: HTTPRequest, to target: CurlTarget, at addresses: [String], milliseconds: Int64,
-    _ limits: CurlTransport.Limits, _ curl: kassa_curl, _ pending: Pending<HTTPResponse>
+    _ limits: CurlTransport.Limits, _ handles: EasyHandles, _ pending: Pending<HTTPResponse>
   ) throws(TransportError) {
-    guard let easy = curl.easy_init() else { throw .unavailable("libcurl is out of memory") }
-    (self.easy, self.curl, self.target, self.limits, self.pending) = (easy, curl, target, limits, pending)
+    guard let easy = handles.take() else { throw .unavailable("libcurl is out of memory") }
+    (self.easy, self.handles, self.target, self.limits, self.pending) = (easy, handles, target, limits, pending)
+    curl = handles.curl
     body = .allocate(capacity: request.body.count)
     _ = body.initialize(from: request.body)
     errorText.initialize(repeating: 0)
@@ -38,7 +40,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   deinit {
-    curl.easy_cleanup(easy)
+    handles.giveBack(easy)
     for list in lists { curl.slist_free_all(list) }
     body.deallocate()
     errorText.deallocate()
@@ -138,8 +140,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// A header for libcurl, which wants a semicolon where there is no value.
   private static func line(of header: HTTPHeader) throws(TransportError) -> String {
-    let isClean = (header.name + header.value).utf8.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D }
-    guard isClean, !header.name.isEmpty, !header.name.utf8.contains(UInt8(ascii: ":")) else {
+    guard header.name.isOneLine, header.value.isOneLine, !header.name.isEmpty, !header.name.utf8.contains(UInt8(ascii: ":")) else {
       throw .malformed("a header of the request has a line break in it, or no name")
     }
     return header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)"
@@ -239,6 +240,42 @@ final class CurlTransfer: @unchecked Sendable {
   }
 }
 
+extension String {
+  fileprivate var isOneLine: Bool {
+    var text = self
+    return text.withUTF8 { bytes in
+      for byte in bytes where byte == 0 || byte == 0x0A || byte == 0x0D { return false }
+      return true
+    }
+  }
+}
+
 extension UInt8 {
   fileprivate var isMethodCharacter: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
+}
+
+/// libcurl's handles for one request each. A few that are not in use are kept: making one takes longer than using it.
+/// Used on the loop only.
+final class EasyHandles: @unchecked Sendable {
+  let curl: kassa_curl
+  private var idle: [UnsafeMutableRawPointer] = []
+  private static let maximumIdle = 2
+
+  init(_ curl: kassa_curl) { self.curl = curl }
+
+  deinit { clear() }
+
+  func take() -> UnsafeMutableRawPointer? { idle.popLast() ?? curl.easy_init() }
+
+  /// Nothing of the request stays with it.
+  func giveBack(_ easy: UnsafeMutableRawPointer) {
+    guard idle.count < Self.maximumIdle else { return curl.easy_cleanup(easy) }
+    curl.easy_reset(easy)
+    idle.append(easy)
+  }
+
+  func clear() {
+    for easy in idle { curl.easy_cleanup(easy) }
+    idle = []
+  }
 }

@@ -27,6 +27,8 @@ public final class CurlTransport: HTTPTransport {
 
   private let loop: EventLoop
   private let limits: Limits
+  /// Queues send many requests to one place.
+  private let lastTarget = Locked<(url: String, target: CurlTarget)?>(nil)
 
   public init(loop: EventLoop, limits: Limits = Limits()) {
     self.loop = loop
@@ -35,19 +37,28 @@ public final class CurlTransport: HTTPTransport {
 
   public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
     let curl = try Self.curl.get()
-    let target = try CurlTarget(request.url, curl)
+    let target = try target(of: request.url, curl)
     let deadline = kassa_boot_nanoseconds().adding(limits.requestMilliseconds.multiplied(by: 1_000_000))
     let addresses = target.needsLookup ? try await addresses(of: target.host, until: deadline) : []
     let left = (deadline - kassa_boot_nanoseconds()) / 1_000_000
     guard left > 0 else { throw .timedOut }
     return try await loop.pending { [loop, limits] pending in
       do throws(TransportError) {
-        let transfer = try CurlTransfer(request, to: target, at: addresses, milliseconds: left, limits, curl, pending)
-        try CurlConnections.shared(on: loop, curl).start(transfer)
+        let connections = try CurlConnections.shared(on: loop, curl)
+        try connections.start(
+          CurlTransfer(
+            request, to: target, at: addresses, milliseconds: left, limits, connections.handles, pending))
       } catch {
         pending.end(.failure(error))
       }
     }
+  }
+
+  private func target(of url: String, _ curl: kassa_curl) throws(TransportError) -> CurlTarget {
+    if let last = lastTarget.with({ $0 }), last.url == url { return last.target }
+    let target = try CurlTarget(url, curl)
+    lastTarget.with { $0 = (url, target) }
+    return target
   }
 
   private func addresses(of host: String, until deadline: Int64) async throws(TransportError) -> [String] {

@@ -275,9 +275,11 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public func cancel(_ timer: TimerID) { timers.remove(timer) }
 
   private func armTimer() {
-    // 0 disarms.
-    let wanted = timers.next.map { max(1, $0) } ?? 0
-    guard wanted != armed else { return }
+    // One that is set to ring earlier is left: it rings once for nothing, which is cheaper than setting it anew whenever
+    // the timer of a request that was answered in time is taken back.
+    guard let next = timers.next else { return }
+    let wanted = max(1, next)
+    guard armed == 0 || wanted < armed else { return }
     armed = wanted
     kassa_timerfd_set(timer, wanted)
   }

@@ -4,14 +4,15 @@ import KassaCore
 public struct NameUUID: Sendable {
   private let namespace: [UInt8]
 
-  /// Nil for what is no UUID, and where libcrypto has no SHA-1: from then on every name has a UUID.
+  /// Nil for what is no UUID.
   public init?(namespace: String) {
-    guard let bytes = uuidBytes(namespace), OpenSSL.sha1([]) != nil else { return nil }
+    guard let bytes = uuidBytes(namespace) else { return nil }
     self.namespace = bytes
   }
 
-  /// In lower case. The name's bytes count as they are: no two spellings are the same.
-  public func uuid(of name: String) -> String {
-    OpenSSL.sha1(namespace + Array(name.utf8)).flatMap { uuidText($0.prefix(16), version: 5) } ?? ""
+  /// In lower case; nil where libcrypto has no SHA-1. The name's bytes count as they are: no two spellings are the same.
+  /// The first use opens libcrypto, which takes some milliseconds.
+  public func uuid(of name: String) -> String? {
+    OpenSSL.sha1(namespace + Array(name.utf8)).flatMap { uuidText($0.prefix(16), version: 5) }
   }
 }

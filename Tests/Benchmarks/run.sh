@@ -41,8 +41,10 @@ state=$work/data/state config=$work/data/config.json owned=$(head -1 "$work/data
     $python $here/first_answer.py "$state" "$config" "$owned" -- $python $here/import_whop_sdk.py
   "$work/memberships" "$state" "$config"
   "$work/operation"
-  mkdir "$work/queueing"
-  "$work/queueing" "$work/queueing"
+  for mode in host library; do
+    mkdir "$work/queueing_$mode"
+    "$work/queueing" "$work/queueing_$mode" $mode
+  done
   $python $here/outbox.py build/kassa-sandbox "$work" "$work/outbox_data"
   .build/release-static/release/bench-store "$storekit" "$year" "$work"
   $python $here/verify.py "$work/verify" "$work/signed"

@@ -28,7 +28,7 @@ SCENARIOS = ("purchase", "report", "restore", "switch")
 REHEARSALS = 4
 # A step that most plays do not come to, such as the second half of an answer, is given up after so many tries for each
 # kill that is due.
-PATIENCE = 3
+PATIENCE = 10
 
 
 def moment(step: str) -> str:

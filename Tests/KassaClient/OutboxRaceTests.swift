@@ -124,7 +124,7 @@ import Testing
     let owner = DistinctID("ada"), year: Int64 = 365 * 86_400_000
     let receipt = OutgoingReceipt(platform: .apple, transactionID: "1", owner: owner)
     let row = try #require(try storage.receiptRow(storage.add(receipt, nil, scope: "s"), scope: "s"))
-    try storage.save([(row, .postponed(until: Rig.start + year, attempts: 1, refusedAt: nil))])
+    try storage.save([(row, .postponed(until: Rig.start + year, attempts: 1, refusedAt: nil))], scope: "s")
     try storage.hold(receiptsUntil: Rig.start + year, scope: "s", now: Rig.start + year - 1)
     #expect(try storage.waitingReceipts(dueBy: Rig.start, limit: 9, scope: "s").count == 1)
     #expect(try storage.receiptsHeldUntil(scope: "s", now: Rig.start) == nil)

@@ -26,7 +26,7 @@ public final class VoidhashBackend: PersonBackend {
   ) throws(KassaError) {
     guard let accountTokens = NameUUID(namespace: VoidhashConstants.accountTokenNamespace),
       let developmentPurchases = NameUUID(namespace: VoidhashConstants.developmentPurchaseNamespace)
-    else { throw KassaError(.unsupported, "libcrypto on this machine has no SHA-1, of which account tokens are made") }
+    else { throw KassaError(.internalError, "a namespace of Voidhash's is no UUID") }
     self.configuration = configuration
     self.accountTokens = accountTokens
     self.developmentPurchases = developmentPurchases
@@ -164,7 +164,7 @@ public final class VoidhashBackend: PersonBackend {
       return .failure(Problem(message: "a development purchase cannot be sent without its product and its time"))
     }
     // The time as well: simulated stores on two machines count their transactions alike.
-    let id = developmentPurchases.uuid(of: "\(receipt.transactionID):\(purchasedAt)")
+    guard let id = developmentPurchases.uuid(of: "\(receipt.transactionID):\(purchasedAt)") else { throw Self.noSHA1 }
     let body: JSON = [
       "devTransactionId": JSON(id), "productSlug": JSON(slug), "purchaseDate": JSON(purchasedAt),
       "quantity": JSON(max(1, receipt.quantity)),
@@ -208,7 +208,13 @@ public final class VoidhashBackend: PersonBackend {
   // MARK: Identity
 
   /// Voidhash, account token: UUIDv5 of the id's bytes, as they are.
-  public func accountToken(of id: DistinctID) -> String { accountTokens.uuid(of: id.text) }
+  public func accountToken(of id: DistinctID) throws(KassaError) -> String {
+    guard let token = accountTokens.uuid(of: id.text) else { throw Self.noSHA1 }
+    return token
+  }
+
+  private static let noSHA1 = KassaError(
+    .unsupported, "libcrypto on this machine has no SHA-1, of which account tokens are made")
 
   public static func anonymousID(_ uuid: String) -> DistinctID {
     DistinctID(VoidhashConstants.anonymousPrefix + uuid.lowercased())

@@ -134,7 +134,7 @@ extension Engine {
 
   /// Goes through the queue once. True when some were accepted, so that another look is worth it.
   private func sendPass(_ urgency: OutboxState.Urgency, _ active: Active) async -> Bool {
-    var pass = Pass(urgency: urgency)
+    var pass = Pass(urgency: urgency, scope: active.setup.scope)
     while isCurrent(active), !Task.isCancelled, pause(of: active) == nil, !pass.isOver, !isQuiet(urgency) {
       guard let rows = nextRows(pass, active), !rows.isEmpty else { break }
       for row in rows {
@@ -158,6 +158,7 @@ extension Engine {
   /// One way through the queue.
   private struct Pass {
     let urgency: OutboxState.Urgency
+    let scope: String
     var last: Int64 = 0
     var accepted = 0
     /// Not written down yet.
@@ -275,7 +276,7 @@ extension Engine {
   private func write(_ pass: Pass) {
     guard !pass.outcomes.isEmpty else { return }
     let isWritten = write { storage throws(DatabaseError) in
-      try storage.save(pass.outcomes)
+      try storage.save(pass.outcomes, scope: pass.scope)
       return true
     }
     if isWritten != true { outbox.isBroken = true }

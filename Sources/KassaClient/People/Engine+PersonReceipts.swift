@@ -196,7 +196,7 @@ extension Engine {
     let row = read { storage throws(DatabaseError) in try storage.receiptRow(id, scope: active.setup.scope) } ?? nil
     guard let row, !row.receipt.isHostOwned, !row.isFinished else { return }
     do throws(KassaError) { try await store.finish(transaction) } catch { return scheduleScan() }
-    write { storage throws(DatabaseError) in try storage.markFinished(row.receipt) }
+    write { storage throws(DatabaseError) in try storage.markFinished(id, scope: active.setup.scope) }
   }
 
   /// How hosts see a transaction of people.

@@ -52,7 +52,7 @@ extension Engine {
         .invalidArgument, "options.quantity must be 1: \"\(product.listed.slug.quoted)\" is no consumable")
     }
     guard let store = active.setup.store, let person = distinctID else { throw .notConfigured }
-    let token = backend.accountToken(of: person)
+    let token = try backend.accountToken(of: person)
     let (offer, signature) = try await offer(options.offer, of: product, person, token, active)
     // Where nothing can be written, nothing is charged. And whoever asks when the transaction comes, it is theirs.
     try writeDurably("the purchase") { storage throws(DatabaseError) in

@@ -57,8 +57,9 @@ extension ClientStorage {
     try database.run(
       """
       INSERT INTO outgoing_receipts (scope, store, id, content, product_slug, purchase_token, owner, is_restore,
-        is_host_owned, attempts, available_at, is_finished)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+        is_host_owned, number, attempts, available_at, is_finished)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+        (SELECT coalesce(max(number), 0) + 1 FROM outgoing_receipts WHERE scope = ?1 AND accepted_at IS NULL), 0, 0, 0)
       ON CONFLICT (scope, store, id) DO UPDATE SET is_host_owned = max(is_host_owned, excluded.is_host_owned),
         content = coalesce(content, excluded.content), product_slug = coalesce(product_slug, excluded.product_slug)
       """,
@@ -113,20 +114,21 @@ extension ClientStorage {
     if known.isAccepted {
       try database.run(
         """
-        UPDATE outgoing_receipts SET number = (SELECT max(number) + 1 FROM outgoing_receipts), owner = ?2,
-          restore_owner = NULL, is_restore = ?3, content = ?4, attempts = 0, available_at = 0, refused_at = NULL,
-          accepted_at = NULL, revision = revision + 1
-        WHERE number = ?1
-        """, [.integer(known.receipt.number), .text(receipt.owner.text), isRestore, content])
+        UPDATE outgoing_receipts SET
+          number = (SELECT coalesce(max(number), 0) + 1 FROM outgoing_receipts
+            WHERE scope = ?1 AND accepted_at IS NULL),
+          owner = ?4, restore_owner = NULL, is_restore = ?5, content = ?6, attempts = 0, available_at = 0,
+          refused_at = NULL, accepted_at = NULL, revision = revision + 1
+        WHERE scope = ?1 AND store = ?2 AND id = ?3
+        """, Self.key(id, scope) + [.text(receipt.owner.text), isRestore, content])
     } else {
       let isOther = known.receipt.owner != receipt.owner
       try database.run(
         """
-        UPDATE outgoing_receipts SET restore_owner = ?2, is_restore = max(is_restore, ?3), content = ?4, attempts = 0,
+        UPDATE outgoing_receipts SET restore_owner = ?4, is_restore = max(is_restore, ?5), content = ?6, attempts = 0,
           available_at = 0, refused_at = NULL, revision = revision + 1
-        WHERE number = ?1
-        """,
-        [.integer(known.receipt.number), DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
+        WHERE scope = ?1 AND store = ?2 AND id = ?3
+        """, Self.key(id, scope) + [DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
     }
     return known.id
   }
@@ -177,20 +179,26 @@ extension ClientStorage {
 
   func waitingReceiptCount(scope: String) throws(DatabaseError) -> Int64 {
     try database.run(
-      "SELECT count(*) FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL", [.text(scope)]
+      "SELECT count(*) FROM outgoing_receipts INDEXED BY waiting_receipts WHERE scope = ? AND accepted_at IS NULL",
+      [.text(scope)]
     ) { $0.integer(0) }.first ?? 0
   }
 
   /// When the first of the waiting receipts may be sent; nil when none waits.
   func nextReceiptTime(scope: String, now: Int64) throws(DatabaseError) -> Int64? {
-    // Of a long queue most have never been tried: one that is due is soon found, the earliest only by reading all.
+    // Of a long queue most have never been tried: one that is due is soon found, the earliest only by reading all. SQLite
+    // would rather look for the scope alone, among all that were ever accepted.
     let due = try database.run(
-      "SELECT available_at FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL AND available_at <= ? LIMIT 1",
+      """
+      SELECT available_at FROM outgoing_receipts INDEXED BY waiting_receipts
+      WHERE scope = ? AND accepted_at IS NULL AND available_at <= ? LIMIT 1
+      """,
       [.text(scope), .integer(now)]
     ) { $0.integer(0) }.first
     if let due { return due }
     return try database.run(
-      "SELECT min(available_at) FROM outgoing_receipts WHERE scope = ? AND accepted_at IS NULL", [.text(scope)]
+      "SELECT min(available_at) FROM outgoing_receipts INDEXED BY waiting_receipts WHERE scope = ? AND accepted_at IS NULL",
+      [.text(scope)]
     ) { $0.optionalInteger(0) }.first ?? nil
   }
 
@@ -205,44 +213,45 @@ extension ClientStorage {
     var isAcceptance: Bool { if case .accepted = self { true } else { false } }
   }
 
-  func save(_ outcomes: [(row: ReceiptRow, outcome: ReceiptOutcome)]) throws(DatabaseError) {
+  func save(_ outcomes: [(row: ReceiptRow, outcome: ReceiptOutcome)], scope: String) throws(DatabaseError) {
     guard !outcomes.isEmpty else { return }
     try database.transaction { () throws(DatabaseError) in
-      for (row, outcome) in outcomes { try save(outcome, of: row) }
+      for (row, outcome) in outcomes { try save(outcome, of: row, scope: scope) }
     }
   }
 
   /// Unless there is something new to tell since; then only a restore that waited behind the capture goes on.
-  private func save(_ outcome: ReceiptOutcome, of row: ReceiptRow) throws(DatabaseError) {
-    let receipt = row.receipt
+  private func save(_ outcome: ReceiptOutcome, of row: ReceiptRow, scope: String) throws(DatabaseError) {
+    let key = Self.key(row.id, scope) + [.text(row.receipt.owner.text), .integer(row.revision)]
     switch outcome {
     case .accepted(let at):
       // The restore for somebody else that waited behind the capture takes its place.
       try database.run(
         """
         UPDATE outgoing_receipts SET
-          accepted_at = CASE WHEN restore_owner IS NULL THEN ?2 END,
+          accepted_at = CASE WHEN restore_owner IS NULL THEN ?6 END,
           is_restore = restore_owner IS NOT NULL,
           owner = coalesce(restore_owner, owner), restore_owner = NULL, attempts = 0, available_at = 0,
           refused_at = NULL
-        WHERE number = ?1 AND owner = ?3 AND (revision = ?4 OR restore_owner IS NOT NULL)
-        """, [.integer(receipt.number), .integer(at), .text(receipt.owner.text), .integer(row.revision)])
+        WHERE scope = ?1 AND store = ?2 AND id = ?3 AND owner = ?4 AND (revision = ?5 OR restore_owner IS NOT NULL)
+        """, key + [.integer(at)])
     case .postponed(let until, let attempts, let refusedAt):
       try database.run(
         """
-        UPDATE outgoing_receipts SET attempts = ?2, available_at = ?3, refused_at = ?4, is_restore = 0
-        WHERE number = ?1 AND owner = ?5 AND revision = ?6
-        """,
-        [
-          .integer(receipt.number), .integer(Int64(attempts)), .integer(until), DatabaseValue(refusedAt),
-          .text(receipt.owner.text), .integer(row.revision),
-        ])
+        UPDATE outgoing_receipts SET attempts = ?6, available_at = ?7, refused_at = ?8, is_restore = 0
+        WHERE scope = ?1 AND store = ?2 AND id = ?3 AND owner = ?4 AND revision = ?5
+        """, key + [.integer(Int64(attempts)), .integer(until), DatabaseValue(refusedAt)])
     }
   }
 
   /// The store knows that it was delivered.
-  func markFinished(_ receipt: OutgoingReceipt) throws(DatabaseError) {
-    try database.run("UPDATE outgoing_receipts SET is_finished = 1 WHERE number = ?", [.integer(receipt.number)])
+  func markFinished(_ id: ReceiptID, scope: String) throws(DatabaseError) {
+    try database.run(
+      "UPDATE outgoing_receipts SET is_finished = 1 WHERE scope = ? AND store = ? AND id = ?", Self.key(id, scope))
+  }
+
+  private static func key(_ id: ReceiptID, _ scope: String) -> [DatabaseValue] {
+    [.text(scope), .text(id.platform.rawValue), .text(id.text)]
   }
 
   /// Receipts that the service refused in an earlier run are offered again.

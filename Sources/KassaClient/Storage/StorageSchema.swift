@@ -37,15 +37,15 @@ enum StorageSchema {
       app_user_id TEXT, captured_at INTEGER NOT NULL, is_finished INTEGER NOT NULL, is_accepted INTEGER NOT NULL,
       PRIMARY KEY (scope, store, id));
     CREATE TABLE outgoing_receipts (
-      number INTEGER PRIMARY KEY, scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, content TEXT,
+      scope TEXT NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, number INTEGER NOT NULL, content TEXT,
       product_slug TEXT, purchase_token TEXT, owner TEXT NOT NULL, restore_owner TEXT, is_restore INTEGER NOT NULL,
       is_host_owned INTEGER NOT NULL, attempts INTEGER NOT NULL, available_at INTEGER NOT NULL, refused_at INTEGER,
       accepted_at INTEGER, is_finished INTEGER NOT NULL, revision INTEGER NOT NULL DEFAULT 0,
-      UNIQUE (scope, store, id));
-    INSERT INTO outgoing_receipts (scope, store, id, content, owner, is_restore, is_host_owned, attempts, available_at,
-      is_finished)
-    SELECT scope, store, id, content, coalesce(app_user_id, ''), 0, 0, 0, 0, is_finished FROM receipts
-      WHERE is_accepted = 0 ORDER BY captured_at;
+      PRIMARY KEY (scope, store, id)) WITHOUT ROWID;
+    INSERT INTO outgoing_receipts (scope, store, id, number, content, owner, is_restore, is_host_owned, attempts,
+      available_at, is_finished)
+    SELECT scope, store, id, row_number() OVER (ORDER BY captured_at), content, coalesce(app_user_id, ''), 0, 0, 0, 0,
+      is_finished FROM receipts WHERE is_accepted = 0;
     CREATE INDEX waiting_receipts ON outgoing_receipts (scope, number) WHERE accepted_at IS NULL;
     CREATE TABLE account_tokens (
       scope TEXT NOT NULL, token TEXT NOT NULL, distinct_id TEXT NOT NULL, PRIMARY KEY (scope, token)) WITHOUT ROWID;

@@ -9,6 +9,7 @@
   FUNCTION(global_init)                \
   FUNCTION(easy_init)                  \
   FUNCTION(easy_cleanup)               \
+  FUNCTION(easy_reset)                 \
   FUNCTION(easy_setopt)                \
   FUNCTION(easy_getinfo)               \
   FUNCTION(easy_strerror)              \
