@@ -164,7 +164,9 @@ public final class VoidhashBackend: PersonBackend {
       return .failure(Problem(message: "a development purchase cannot be sent without its product and its time"))
     }
     // The time as well: simulated stores on two machines count their transactions alike.
-    guard let id = developmentPurchases.uuid(of: "\(receipt.transactionID):\(purchasedAt)") else { throw Self.noSHA1 }
+    guard let id = developmentPurchases.uuid(of: "\(receipt.transactionID):\(purchasedAt)") else {
+      return .failure(Problem(message: Self.noSHA1.message))
+    }
     let body: JSON = [
       "devTransactionId": JSON(id), "productSlug": JSON(slug), "purchaseDate": JSON(purchasedAt),
       "quantity": JSON(max(1, receipt.quantity)),
