@@ -49,16 +49,17 @@ def test_s067_a_sync_that_is_left_out_is_noticed(sync: str) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not (DEBUG / "libkassa.so").exists(), reason="swift build makes the library that can be wrong")
 @pytest.mark.parametrize(
-    ("fault", "scenarios", "what"),
+    ("fault", "scenario", "wrong"),
     [
-        ("finish_first", "purchase,switch", "finished before acceptance"),
-        ("send_unwritten", "report", "lost receipts"),
+        ("finish_first", "purchase", ["finished before acceptance"]),
+        # With a report goes the word that the transaction is the host's: the first of the two to show ends the test.
+        ("send_unwritten", "report", ["lost receipts", "finished although the host's"]),
     ],
 )
-def test_an_order_that_is_wrong_is_noticed(fault: str, scenarios: str, what: str) -> None:
-    done = crash("--kills", "400", "--library", str(DEBUG), "--fault", fault, "--scenarios", scenarios)
+def test_an_order_that_is_wrong_is_noticed(fault: str, scenario: str, wrong: list[str]) -> None:
+    done = crash("--kills", "400", "--library", str(DEBUG), "--fault", fault, "--scenarios", scenario)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert count(done, what) > 0, done.stdout
+    assert sum(count(done, what) for what in wrong) > 0, done.stdout
 
 
 def test_the_library_that_is_shipped_cannot_be_wrong_on_request() -> None:

@@ -366,7 +366,7 @@ class SyncPendingWorkResult(Document):
     """How far the work that waited has come."""
 
     completed: bool
-    """There is nothing left to try now; False: it goes on in the background."""
+    """Nothing waits any more; False: it goes on in the background, and what was refused for good has its own time."""
     pending_transaction_count: int
     """How many receipts wait."""
 
