@@ -68,11 +68,6 @@ public final class Receipt: Sendable, Equatable {
       progress: progress, isFresh: true)
   }
 
-  /// Whether this is another state of the transaction than that one, and not an older.
-  public func isNewer(than other: StoreTransaction) -> Bool {
-    (transaction.signedAt ?? .min) > (other.signedAt ?? .min)
-  }
-
   /// Whether they say the same of what was bought.
   public func says(theSameAs other: Receipt) -> Bool {
     self === other
@@ -86,6 +81,12 @@ public final class Receipt: Sendable, Equatable {
 }
 
 extension StoreTransaction {
+  /// Refunds, revocations and what an upgrade replaced are no news of a purchase: the answers tell of them.
+  public var isNews: Bool { revocation == nil && !isUpgraded }
+
+  /// Whether this is a later state than that one.
+  public func isNewer(than other: StoreTransaction) -> Bool { (signedAt ?? .min) > (other.signedAt ?? .min) }
+
   /// Whether another signing of the same transaction changes anything for its owner.
   public func differs(from other: StoreTransaction) -> Bool {
     revocation != other.revocation || isUpgraded != other.isUpgraded || expiresAt != other.expiresAt

@@ -6,8 +6,6 @@ final class Signal {
   private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
   private var lastNumber = 0
 
-  var hasWaiters: Bool { !waiting.isEmpty }
-
   func fire() {
     let woken = waiting
     waiting = [:]

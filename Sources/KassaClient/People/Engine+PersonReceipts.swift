@@ -216,14 +216,8 @@ extension Catalogue {
 }
 
 extension StoreTransaction {
-  /// Refunds, revocations and what an upgrade replaced are no news of a purchase: the person tells of them.
-  var isNews: Bool { revocation == nil && !isUpgraded }
-
   /// Stands for its series where owners are remembered.
   var restoreToken: String { "restored \(platform.rawValue) \(originalID)" }
 
   var purchaseToken: String? { platform == .google ? proof : nil }
-
-  /// Whether it is a later state than that one.
-  fileprivate func isNewer(than other: StoreTransaction) -> Bool { (signedAt ?? .min) > (other.signedAt ?? .min) }
 }

@@ -69,7 +69,7 @@ extension Engine {
       // It may be what the open purchase is about, which tells of it itself.
       waitingDeliveries.append(.verified(transaction))
       return receipt
-    } else if known?.progress.isFinished != true, !receipt.isWithdrawn, tellOnce(receipt) {
+    } else if known?.progress.isFinished != true, receipt.transaction.isNews, tellOnce(receipt) {
       queue.put(
         .transaction([
           "type": "transaction_updated", "transaction": document(of: receipt),
@@ -103,7 +103,7 @@ extension Engine {
         appUserID: (purchaser ?? state.identity).appUserID, capturedAt: state.now)
     }
     // A store may give an old signing of what was refunded since.
-    guard transaction.differs(from: known.transaction), !known.isNewer(than: transaction) else { return known }
+    guard transaction.differs(from: known.transaction), !known.transaction.isNewer(than: transaction) else { return known }
     return known.updated(to: transaction)
   }
 
@@ -193,9 +193,4 @@ extension Engine {
         ("plan_id", JSON(receipt.planID)), ("product_id", JSON(receipt.productID)),
       ]))
   }
-}
-
-extension Receipt {
-  /// Refunds, revocations and what an upgrade replaced are no news of a purchase: the answers tell of them.
-  fileprivate var isWithdrawn: Bool { transaction.revocation != nil || transaction.isUpgraded }
 }
