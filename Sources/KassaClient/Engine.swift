@@ -33,6 +33,8 @@ actor Engine {
       return backend
     }
 
+    /// Where the back end has people, a client that is not enabled asks it nothing (Voidhash's SDKs, option `enabled`).
+    var isInert: Bool { hasPeople && !configuration.isEnabled }
     var hasPeople: Bool { if case .people = setup.backend { true } else { false } }
 
     func people() throws(KassaError) -> any PersonBackend {

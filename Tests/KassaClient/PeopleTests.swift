@@ -91,6 +91,20 @@ import Testing
     #expect(try disabled.rig.result(of: disabled.client.products(nil))["products"]?.elements.isEmpty == true)
   }
 
+  @Test("Disabled: nothing is asked of the service, and nothing is lost")
+  func disabled() throws {
+    let booth = try Booth(isEnabled: false)
+    #expect(try booth.logIn("ada")["deferred"]?.bool == true)
+    #expect(try booth.rig.result(of: booth.client.setAttributes(["a": 1], [:]))["deferred"]?.bool == true)
+    #expect(try booth.rig.result(of: booth.client.restorePurchases())["outcome"]?.string == "disabled")
+    #expect(try booth.rig.result(of: booth.client.syncPurchases())["synced"]?.bool == false)
+    try booth.rig.result(of: booth.client.report(transaction: "1"))
+    booth.rig.advance(days: 1)
+    #expect(booth.rig.network.requests.isEmpty)
+    #expect(booth.pendingCount == 1)
+    #expect(booth.client.pending?["writes"]?.elements.count == 2)
+  }
+
   @Test("What cannot be bought is said before anything is shown")
   func impossible() throws {
     let booth = try Booth()

@@ -46,7 +46,7 @@ extension Engine {
 
   func wakeOutbox(_ urgency: OutboxState.Urgency = .due) {
     outbox.wanted = max(outbox.wanted ?? .due, urgency)
-    guard outbox.sender == nil, let active, active.configuration.isEnabled || !active.hasPeople else { return }
+    guard outbox.sender == nil, let active, !active.isInert else { return }
     // The disk is given time to recover: else what it does not take is sent over and over.
     if urgency == .due, outbox.isBroken, outbox.timer != nil { return }
     // Nothing can be sent before the pause is over, and then the timer, or whoever ends it, calls again.

@@ -153,7 +153,7 @@ extension Engine {
   /// `own` with the error as result, anything else with a report. What it cannot be told now holds up what comes after,
   /// which may be of the same person.
   private func sendPersonWrites(_ active: Active, own: Int64?) async -> Result<Person, KassaError>? {
-    guard case .people(let backend) = active.setup.backend else { return nil }
+    guard case .people(let backend) = active.setup.backend, !active.isInert else { return nil }
     let writes: [(number: Int64, write: ClientStorage.PersonWrite)]
     do throws(DatabaseError) { writes = try storage.personWrites(scope: active.setup.scope) } catch {
       outbox.writeFailures += 1

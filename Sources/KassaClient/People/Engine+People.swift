@@ -44,6 +44,7 @@ extension Engine {
 
   /// What the network says to a configuration that was adopted. Who has a cached person waits for news only a moment.
   func confirmPeople() async throws(KassaError) -> String {
+    if try configured().isInert { return "cache" }
     let refresh = Task(executorPreference: loop) {
       await self.outcome { engine throws(KassaError) in
         try await engine.refreshPeople(.configure)
@@ -95,6 +96,7 @@ extension Engine {
   /// Asks for the person; whoever asks meanwhile shares the answer, unless it has to be one that was asked for since.
   func refreshPerson(_ cause: Change.Cause, isFresh: Bool = false) async throws(KassaError) {
     let active = try configured()
+    if active.isInert { return }
     guard let id = distinctID else { throw .notConfigured }
     if let request = people.personRequest, request.id == id, request.configuration == active.number {
       let shared = await request.task.value

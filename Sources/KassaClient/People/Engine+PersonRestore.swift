@@ -8,6 +8,7 @@ extension Engine {
   /// restore that the user asks for may give them what grants access to somebody else.
   func restorePeople(_ active: Active) async throws(KassaError) -> JSON {
     guard let owner = distinctID else { throw .notConfigured }
+    if active.isInert { return ["outcome": "disabled", "restored": false, "person": .null] }
     guard !active.configuration.isObserver else { throw .readOnly("restore") }
     guard let store = active.setup.store else {
       throw KassaError(.unsupported, "there is nothing to restore without a store: configure \"store\"")
@@ -67,6 +68,9 @@ extension Engine {
     _ = try active.people()
     guard let store = active.setup.store else {
       throw KassaError(.unsupported, "kassa_sync_purchases needs a store: configure \"store\"")
+    }
+    if active.isInert {
+      return ["synced": false, "person": .null, "pending_transaction_count": JSON(try pendingCount(active))]
     }
     let found = verified(try await store.unfinished()) + verified(try await store.entitlements())
     let captures = await capture(all: found, active)

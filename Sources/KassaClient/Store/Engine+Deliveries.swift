@@ -103,7 +103,9 @@ extension Engine {
         appUserID: (purchaser ?? state.identity).appUserID, capturedAt: state.now)
     }
     // A store may give an old signing of what was refunded since.
-    guard transaction.differs(from: known.transaction), !known.transaction.isNewer(than: transaction) else { return known }
+    guard transaction.differs(from: known.transaction), !known.transaction.isNewer(than: transaction) else {
+      return known
+    }
     return known.updated(to: transaction)
   }
 

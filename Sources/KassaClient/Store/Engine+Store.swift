@@ -84,7 +84,7 @@ extension Engine {
   /// Everything that was charged and is not finished, and what the user's account owns. At most once a minute, unless it
   /// is due in any case.
   func scanStore(always: Bool = false) async {
-    guard let active, let store = active.setup.store, active.configuration.isEnabled || !active.hasPeople else {
+    guard let active, let store = active.setup.store, !active.isInert else {
       return
     }
     let boot = time.bootNanoseconds
