@@ -82,6 +82,7 @@ extension Engine {
   /// The catalogue where it is missing or stale, and the person.
   func refreshPeople(_ cause: Change.Cause) async throws(KassaError) {
     let active = try configured()
+    if active.isInert { return }
     if state.knowledge.catalogue == nil {
       // Without one the person's perks still count; products wait for it.
       do throws(KassaError) { try await refreshCatalogue(cause) } catch { reportCatalogue(error) }
