@@ -101,17 +101,21 @@ import Testing
 
   // MARK: The disk and the clock
 
-  @Test("S071 A disk that does not take what the service accepted: it is not sent over and over")
-  func fullDisk() throws {
+  @Test(
+    "S071 A disk that does not take what the service accepted: it is not sent over and over", arguments: [true, false])
+  func fullDisk(isAwaited: Bool) throws {
     let directory = TemporaryDirectory()
     let booth = try Booth(storage: directory.path)
     let transaction = try booth.sold("1")
     let database = try Database(path: directory.path + "/kassa.db")
     try database.script(
       "CREATE TRIGGER full BEFORE UPDATE ON outgoing_receipts BEGIN SELECT RAISE(ABORT, 'full'); END")
-    booth.store.tell(.updated(.verified(transaction)), on: booth.rig)
-    booth.rig.advance(milliseconds: 1_000)
-    for _ in 0..<20 { booth.rig.advance(milliseconds: 500) }
+    if isAwaited {
+      #expect(try booth.buy("pro_monthly", transaction)["synced"]?.bool == false)
+    } else {
+      booth.store.tell(.updated(.verified(transaction)), on: booth.rig)
+      for _ in 0..<20 { booth.rig.advance(milliseconds: 500) }
+    }
     #expect((1...2).contains(booth.sent().count))
     try database.script("DROP TRIGGER full")
     booth.rig.letTimePass(inStepsOf: 5_000) { booth.pendingCount == 0 }

@@ -2,43 +2,6 @@ import KassaCore
 import KassaJSON
 import KassaPlatform
 
-/// What the engine knows of its outbox beside the rows on disk.
-struct OutboxState {
-  enum Urgency: Comparable {
-    /// What is due.
-    case due
-    /// Also what only waits for its next try.
-    case everything
-  }
-
-  /// Fires when something came of receipts.
-  let progress = Signal()
-  /// What somebody waits for, and how many do: what came of it is written down at once.
-  var awaited: [ReceiptID: Int] = [:]
-  var news = News()
-  /// One process at a time sends; nil where nobody else can.
-  let lock: FileLock?
-  var sender: Task<Void, Never>?
-  /// What was asked for since the sender last looked.
-  var wanted: Urgency?
-  var timer: Task<Void, Never>?
-  /// The disk refused to say what waits, or to note what came of it.
-  var isBroken = false
-  /// How often in a row somebody else than the service answered, and until when, on the boot clock, nothing is sent.
-  var strangers = 0
-  var quietUntil: Int64 = .min
-  /// How often in a row what is to be told of people could not be told.
-  var writeFailures = 0
-  /// Bought by this client: whoever finishes transactions otherwise, it finishes these.
-  var ownPurchases: Set<String> = []
-  /// Scopes whose refused receipts have been offered again in this run.
-  var releasedScopes: Set<String> = []
-
-  init(directory: String) {
-    lock = directory == ClientOptions.inMemory ? nil : FileLock(path: "\(directory)/outbox.lock")
-  }
-}
-
 /// Sending what the outbox holds: first what the service has yet to hear of people, then receipts, one at a time and in
 /// the order of their capture. Nothing leaves it but by acceptance.
 extension Engine {
@@ -144,9 +107,10 @@ extension Engine {
       }
       pass.mustLookAgain = false
     }
-    write(pass)
-    if pass.accepted > 0 { chasePerson(after: active) }
+    write(&pass)
+    if pass.accepted > 0, active.hasPeople { chasePerson() }
     // What the disk did not take is sent again, but not at once.
+    outbox.isBroken = outbox.isBroken || !pass.isWritten
     return pass.accepted > 0 && !outbox.isBroken
   }
 
@@ -166,6 +130,8 @@ extension Engine {
     /// The rows that were read may not be sent any more.
     var mustLookAgain = false
     var isOver = false
+    /// The disk took what came of it.
+    var isWritten = true
   }
 
   /// nil when they cannot be read, which is not the same as none.
@@ -206,7 +172,7 @@ extension Engine {
       accepted(row, active)
       // Of a long queue the person has news before its end, but is not asked for as often as receipts are sent.
       let age = time.bootNanoseconds.subtracting(people.personAskedAt ?? .min) / 1_000_000
-      if age >= Constants.refreshesAfterAcceptance.max() ?? 0 { chasePerson(after: active) }
+      if age >= Constants.refreshesAfterAcceptance.max() ?? 0, active.hasPeople { chasePerson() }
     case .refused(let message, let status): refuse(row, message, status, in: &pass)
     }
   }
@@ -267,22 +233,21 @@ extension Engine {
       ["transaction_id": JSON(row.receipt.transactionID), "status": JSON(status)])
   }
 
+  /// Those that are not written down are sent again, which the service takes for the same; but none besides them, while
+  /// nothing can be written down.
   private func write(_ pass: inout Pass) {
-    write(pass)
+    let (outcomes, scope) = (pass.outcomes, pass.scope)
+    guard !outcomes.isEmpty else { return }
     pass.outcomes = []
-  }
-
-  /// Those that are not written down are sent again, which the service takes for the same.
-  private func write(_ pass: Pass) {
-    guard !pass.outcomes.isEmpty else { return }
     let isWritten = write { storage throws(DatabaseError) in
-      try storage.save(pass.outcomes, scope: pass.scope)
+      try storage.save(outcomes, scope: scope)
       return true
     }
-    if isWritten != true { outbox.isBroken = true }
     if isWritten == true {
       tellNews(
-        of: pass.outcomes.lazy.filter { $0.outcome.isAcceptance && $0.row.receipt.restoreOwner == nil }.map(\.row.id))
+        of: outcomes.lazy.filter { $0.outcome.isAcceptance && $0.row.receipt.restoreOwner == nil }.map(\.row.id))
+    } else {
+      (pass.isWritten, pass.isOver) = (false, true)
     }
     outbox.progress.fire()
   }
@@ -307,10 +272,6 @@ extension Engine {
       outbox.awaited[id] = others > 0 ? others : nil
     }
     return true
-  }
-
-  private func chasePerson(after active: Active) {
-    if active.hasPeople { chasePerson() }
   }
 
   // MARK: At the start
@@ -338,6 +299,8 @@ extension Engine {
     outbox.sender?.cancel()
     outbox.timer?.cancel()
     outbox.news.alarm?.cancel()
+    // What is under way was given up with the connections; somebody else may send it now.
+    outbox.lock?.unlock()
     outbox.progress.fire()
   }
 }
