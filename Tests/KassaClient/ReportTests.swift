@@ -93,6 +93,7 @@ import Testing
     arguments: [
       ("", "invalid_transaction"), (" \n", "invalid_transaction"), (["id": ""], "invalid_transaction"),
       ([:], "invalid_transaction"), (["id": 12], "invalid_argument"), (["id": ["a"]], "invalid_argument"),
+      (["id": "1", "is_restor": true], "invalid_argument"),
       ("a.b.c", "storekit_transaction_unverified"), (["jws": "a.b.c"], "storekit_transaction_unverified"),
     ] as [(JSON, String)])
   func badReports(document: JSON, code: String) throws {

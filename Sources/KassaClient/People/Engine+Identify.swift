@@ -109,6 +109,7 @@ extension Engine {
     let active = try configured()
     _ = try active.people()
     guard let id = distinctID else { throw .notConfigured }
+    guard !attributes.isEmpty else { return ["deferred": false, "person": state.person] }
     var attributes = attributes
     attributes.writeID = random.uuid()
     let (entry, now) = (ClientStorage.PersonWrite.attributes(attributes, of: id), state.now)

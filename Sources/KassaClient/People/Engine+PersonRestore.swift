@@ -92,27 +92,6 @@ extension Engine {
       return delivery.verifiedTransaction
     }
   }
-
-  /// Sends what waits, without waiting for the next try.
-  func syncPendingWork() async throws(KassaError) -> JSON {
-    let active = try configured()
-    wakeOutbox(.everything)
-    let deadline = time.bootNanoseconds / 1_000_000 + Constants.syncPendingWaitMilliseconds
-    while outbox.sender != nil, isCurrent(active), !Task.isCancelled {
-      let left = deadline - time.bootNanoseconds / 1_000_000
-      guard left > 0 else { break }
-      await waitForProgress(milliseconds: left)
-    }
-    let count = try pendingCount(active)
-    let writes = (try? storage.personWrites(scope: active.setup.scope).count) ?? 0
-    return ["completed": JSON(count == 0 && writes == 0), "pending_transaction_count": JSON(count)]
-  }
-
-  private func pendingCount(_ active: Active) throws(KassaError) -> Int64 {
-    do throws(DatabaseError) { return try storage.waitingReceiptCount(scope: active.setup.scope) } catch {
-      throw KassaError(.storage, "the outbox cannot be read: \(error.message)", retryable: true)
-    }
-  }
 }
 
 extension KassaError {
