@@ -105,8 +105,6 @@ public enum ChosenOffer: Sendable, Equatable {
   case promotional(storeOfferID: String)
   case winBack(storeOfferID: String)
 
-  public var needsSignature: Bool { if case .promotional = self { true } else { false } }
-
   public var order: StoreOrder.Offer {
     switch self {
     case .automatic: .automatic

@@ -44,7 +44,7 @@ struct News {
 extension Engine {
   /// Tells of an update, once the service has it or cannot be reached in the time that a purchase would wait.
   func announce(_ transaction: StoreTransaction, _ capture: Capture) {
-    guard case .queued(let id, _) = capture else { return tell(transaction, synced: capture.id != nil) }
+    guard case .queued(let id) = capture else { return tell(transaction, synced: capture.id != nil) }
     let deadline = (time.bootNanoseconds / 1_000_000).adding(Constants.purchaseWaitMilliseconds)
     outbox.news.add(transaction, id, until: deadline)
     if outbox.news.alarm == nil { armNews() }

@@ -6,8 +6,8 @@ import KassaPlatform
 /// once the service has accepted it.
 extension Engine {
   enum Capture {
-    /// On disk; `isNew` unless it was there before.
-    case queued(ReceiptID, isNew: Bool)
+    /// On disk, and still to be sent.
+    case queued(ReceiptID)
     /// The service has it already; whether the store knows that it was delivered.
     case known(ReceiptID, isFinished: Bool)
     /// The disk refused it: the store keeps it, since it is not finished, and delivers it again.
@@ -17,7 +17,7 @@ extension Engine {
 
     var id: ReceiptID? {
       switch self {
-      case .queued(let id, _), .known(let id, _): id
+      case .queued(let id), .known(let id, _): id
       case .notSaved, .skipped: nil
       }
     }
@@ -101,7 +101,7 @@ extension Engine {
     let scope = active.setup.scope
     guard let known = try storage.receiptRow(of: transaction, scope: scope) else {
       try storage.add(receipt, transaction, scope: scope)
-      return .queued(transaction.receiptID, isNew: true)
+      return .queued(transaction.receiptID)
     }
     // Refunded, revoked, replaced by an upgrade: the service hears of it under the same id. Of what was reported by its
     // id alone nothing else is known.
@@ -111,11 +111,11 @@ extension Engine {
       var again = receipt
       (again.owner, again.isHostOwned) = (known.receipt.restoreOwner ?? known.receipt.owner, known.receipt.isHostOwned)
       try storage.requeue(again, transaction, scope: scope)
-      return .queued(known.id, isNew: false)
+      return .queued(known.id)
     }
     if known.transaction == nil { _ = try storage.add(receipt, transaction, scope: scope) }
     return known.isAccepted
-      ? .known(known.id, isFinished: known.isFinished || known.receipt.isHostOwned) : .queued(known.id, isNew: false)
+      ? .known(known.id, isFinished: known.isFinished || known.receipt.isHostOwned) : .queued(known.id)
   }
 
   func receipt(
