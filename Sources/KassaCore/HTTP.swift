@@ -21,6 +21,12 @@ public struct HTTPHeader: Sendable, Equatable {
     self.name = name
     self.value = value
   }
+
+  /// Whether it has that name, in whatever case (RFC 9110, section 5.1).
+  public func isNamed(_ other: String) -> Bool {
+    func folded(_ byte: UInt8) -> UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte }
+    return name.utf8.count == other.utf8.count && zip(name.utf8, other.utf8).allSatisfy { folded($0) == folded($1) }
+  }
 }
 
 public struct HTTPResponse: Sendable {
@@ -39,8 +45,7 @@ public struct HTTPResponse: Sendable {
 
   /// The first header of that name, whatever its case.
   public func header(_ name: String) -> String? {
-    let name = name.lowercased()
-    return headers.first { $0.name.lowercased() == name }?.value
+    headers.first { $0.isNamed(name) }?.value
   }
 }
 

@@ -52,7 +52,11 @@ extension JSON {
     return String(cString: text)
   }
 
-  public func bytes() -> [UInt8] { Array(text().utf8) }
+  public func bytes() -> [UInt8] {
+    guard let text = cText() else { return Array("null".utf8) }
+    defer { free(text) }
+    return Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
+  }
 
   /// The compact text as C memory that `free` releases.
   public func cText(sortingKeys: Bool = false) -> UnsafeMutablePointer<CChar>? {

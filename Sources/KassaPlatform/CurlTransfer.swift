@@ -14,7 +14,7 @@ final class CurlTransfer: @unchecked Sendable {
   // What libcurl reads while the transfer runs.
   private let body: UnsafeMutableBufferPointer<UInt8>
   private let errorText = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-  private var lists: [UnsafeMutablePointer<curl_slist>] = []
+  private var lists: [CurlList] = []
 
   private var received = HTTPResponse(status: 0)
   private var receivedHeaderBytes = 0
@@ -25,23 +25,24 @@ final class CurlTransfer: @unchecked Sendable {
     _ request: HTTPRequest, to target: CurlTarget, at addresses: [String], milliseconds: Int64,
     _ limits: CurlTransport.Limits, _ handles: EasyHandles, _ pending: Pending<HTTPResponse>
   ) throws(TransportError) {
-    guard let easy = handles.take() else { throw .unavailable("libcurl is out of memory") }
+    let easy = try handles.take()
     (self.easy, self.handles, self.target, self.limits, self.pending) = (easy, handles, target, limits, pending)
     curl = handles.curl
     body = .allocate(capacity: request.body.count)
     _ = body.initialize(from: request.body)
     errorText.initialize(repeating: 0)
-    try setRules(milliseconds: milliseconds)
+    try setLimits(milliseconds: milliseconds)
     try setRequest(request)
     if !addresses.isEmpty {
       // The plus lets the entry expire.
-      try setList(CURLOPT_RESOLVE, ["+\(target.host):\(target.port):\(addresses.joined(separator: ","))"])
+      let entries = CurlList(curl)
+      entries.add("+\(target.host):\(target.port):\(addresses.joined(separator: ","))")
+      try setList(CURLOPT_RESOLVE, entries)
     }
   }
 
   deinit {
     handles.giveBack(easy)
-    for list in lists { curl.slist_free_all(list) }
     body.deallocate()
     errorText.deallocate()
   }
@@ -49,7 +50,7 @@ final class CurlTransfer: @unchecked Sendable {
   // MARK: Options
 
   private func check(_ code: CURLcode) throws(TransportError) {
-    guard code == CURLE_OK else { throw .unavailable("libcurl: \(words(for: code))") }
+    guard code == CURLE_OK else { throw .unavailable("libcurl: \(curl.words(for: code))") }
   }
 
   private func set(_ option: CURLoption, _ value: Int) throws(TransportError) {
@@ -61,58 +62,20 @@ final class CurlTransfer: @unchecked Sendable {
     try check(kassa_curl_set_text(easy, option, value))
   }
 
-  private func setList(_ option: CURLoption, _ lines: [String]) throws(TransportError) {
-    var list: UnsafeMutablePointer<curl_slist>?
-    for line in lines {
-      guard let longer = curl.slist_append(list, line) else { break }
-      list = longer
-    }
-    if let list { lists.append(list) }
-    try check(kassa_curl_set_list(easy, option, list))
+  private func setList(_ option: CURLoption, _ list: CurlList) throws(TransportError) {
+    lists.append(list)
+    try check(kassa_curl_set_list(easy, option, list.first))
   }
 
-  /// What holds for every request.
-  private func setRules(milliseconds: Int64) throws(TransportError) {
-    if let start = errorText.baseAddress { try check(kassa_curl_set_buffer(easy, CURLOPT_ERRORBUFFER, start)) }
-    try check(kassa_curl_restrict(easy))
-    try set(CURLOPT_NOSIGNAL, 1)
-    try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-    // Requests that start together share one HTTP/2 connection. Without TLS they would wait for the first answer.
-    if target.scheme == "https" { try set(CURLOPT_PIPEWAIT, 1) }
-    try set(CURLOPT_ACCEPT_ENCODING, "gzip")
-    try set(CURLOPT_TIMEOUT_MS, Int(milliseconds))
-    try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    try check(kassa_curl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(limits.bodyBytes)))
-    // Not known to older versions: their own look-ups, which are rare here, hold up whoever cancels them.
-    _ = kassa_curl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
-    for (option, path) in Self.certificates { try set(option, path) }
+  private func setLimits(milliseconds: Int64) throws(TransportError) {
     let this = Unmanaged.passUnretained(self).toOpaque()
-    try check(
-      kassa_curl_set_receiver(
-        easy, CURLOPT_HEADERFUNCTION,
-        { bytes, size, count, data in
-          CurlTransfer.receive(bytes, size * count, data) { (transfer, line) throws(TransportError) in
-            try transfer.takeHeader(line)
-          }
-        }, this))
-    try check(
-      kassa_curl_set_receiver(
-        easy, CURLOPT_WRITEFUNCTION,
-        { bytes, size, count, data in
-          CurlTransfer.receive(bytes, size * count, data) { (transfer, bytes) throws(TransportError) in
-            try transfer.takeBody(bytes)
-          }
-        }, this))
+    for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA] { try check(kassa_curl_set_buffer(easy, option, this)) }
+    if let start = errorText.baseAddress { try check(kassa_curl_set_buffer(easy, CURLOPT_ERRORBUFFER, start)) }
+    // Requests that start together share one HTTP/2 connection. Without TLS they would wait for the first answer.
+    try set(CURLOPT_PIPEWAIT, target.scheme == "https" ? 1 : 0)
+    try set(CURLOPT_TIMEOUT_MS, Int(milliseconds))
+    try check(kassa_curl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(limits.bodyBytes)))
   }
-
-  /// Where the curl tool would look for certificates; read once.
-  private static let certificates: [(CURLoption, String)] = {
-    func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
-    if let file = value("CURL_CA_BUNDLE") { return [(CURLOPT_CAINFO, file)] }
-    let file = value("SSL_CERT_FILE").map { (CURLOPT_CAINFO, $0) }
-    let directory = value("SSL_CERT_DIR").map { (CURLOPT_CAPATH, $0) }
-    return [file, directory].compactMap(\.self)
-  }()
 
   private func setRequest(_ request: HTTPRequest) throws(TransportError) {
     try set(CURLOPT_URL, request.url)
@@ -126,10 +89,11 @@ final class CurlTransfer: @unchecked Sendable {
       try set(CURLOPT_CUSTOMREQUEST, request.method)
       if request.method != "DELETE" || !request.body.isEmpty { try setBody() }
     }
-    var lines = try request.headers.map { (header) throws(TransportError) in try Self.line(of: header) }
+    let lines = CurlList(curl)
+    for header in request.headers { try lines.add(header) }
     // libcurl would add these by itself.
-    if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
-    lines.append("Expect:")
+    if !request.headers.contains(where: { $0.isNamed("content-type") }) { lines.add("Content-Type:") }
+    lines.add("Expect:")
     try setList(CURLOPT_HTTPHEADER, lines)
   }
 
@@ -138,20 +102,10 @@ final class CurlTransfer: @unchecked Sendable {
     if let start = body.baseAddress { try check(kassa_curl_set_buffer(easy, CURLOPT_POSTFIELDS, start)) }
   }
 
-  /// A header for libcurl, which wants a semicolon where there is no value.
-  private static func line(of header: HTTPHeader) throws(TransportError) -> String {
-    guard header.name.isOneLine, header.value.isOneLine, !header.name.isEmpty,
-      !header.name.utf8.contains(UInt8(ascii: ":"))
-    else {
-      throw .malformed("a header of the request has a line break in it, or no name")
-    }
-    return header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)"
-  }
-
   // MARK: The answer
 
   /// Called by libcurl; anything but `count` ends the transfer.
-  private static func receive(
+  static func receive(
     _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ data: UnsafeMutableRawPointer?,
     _ take: (CurlTransfer, UnsafeRawBufferPointer) throws(TransportError) -> Void
   ) -> Int {
@@ -167,29 +121,32 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  private func takeHeader(_ line: UnsafeRawBufferPointer) throws(TransportError) {
+  func takeHeader(_ line: UnsafeRawBufferPointer) throws(TransportError) {
     receivedHeaderBytes += line.count
     guard receivedHeaderBytes <= limits.headerBytes else {
       throw .malformed("\(target.host): headers of more than \(limits.headerBytes) bytes")
     }
-    let text = String(decoding: line, as: UTF8.self)
     // A status line begins an answer; one of 100 to 199 comes before the real one.
-    if text.hasPrefix("HTTP/") {
+    if line.starts(with: "HTTP/".utf8) {
       received.headers = []
-    } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
-      let value = text.utf8[colon...].dropFirst()
-      received.headers.append(HTTPHeader(String(text[..<colon]), Self.trimmed(value)))
+    } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+      received.headers.append(
+        HTTPHeader(Self.text(line[..<colon]), Self.text(Self.trimmed(line[colon...].dropFirst()))))
     }
   }
 
-  private static func trimmed(_ text: Substring.UTF8View) -> String {
-    func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-    var text = text.drop(while: isSpace)
-    while let last = text.last, isSpace(last) { text.removeLast() }
-    return String(decoding: text, as: UTF8.self)
+  private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+    String(decoding: UnsafeRawBufferPointer(rebasing: bytes), as: UTF8.self)
   }
 
-  private func takeBody(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+  private static func trimmed(_ line: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+    func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+    var text = line.drop(while: isSpace)
+    while let last = text.last, isSpace(last) { text.removeLast() }
+    return text
+  }
+
+  func takeBody(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
     guard bytes.count <= limits.bodyBytes - received.body.count else { throw tooLong }
     received.body.append(contentsOf: bytes)
   }
@@ -206,13 +163,12 @@ final class CurlTransfer: @unchecked Sendable {
     var status = 0
     _ = kassa_curl_get_number(easy, CURLINFO_RESPONSE_CODE, &status)
     received.status = status
-    received.date = received.header("Date").flatMap { HTTPDate.milliseconds($0, curl) }
     return .success(received)
   }
 
   /// Only the host is named: paths, queries and headers may hold what is nobody's business.
   private func failure(_ code: CURLcode) -> TransportError {
-    let text = "\(target.host): \(words(for: code))"
+    let text = "\(target.host): \(curl.words(for: code))"
     switch code {
     case CURLE_OPERATION_TIMEDOUT: return .timedOut
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
@@ -231,10 +187,6 @@ final class CurlTransfer: @unchecked Sendable {
 
   private var details: String { errorText.baseAddress.map { String(cString: $0) } ?? "" }
 
-  private func words(for code: CURLcode) -> String {
-    curl.easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
-  }
-
   private var systemError: String {
     var number = 0
     guard kassa_curl_get_number(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK, number != 0 else { return "" }
@@ -242,42 +194,6 @@ final class CurlTransfer: @unchecked Sendable {
   }
 }
 
-extension String {
-  fileprivate var isOneLine: Bool {
-    var text = self
-    return text.withUTF8 { bytes in
-      for byte in bytes where byte == 0 || byte == 0x0A || byte == 0x0D { return false }
-      return true
-    }
-  }
-}
-
 extension UInt8 {
   fileprivate var isMethodCharacter: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
-}
-
-/// libcurl's handles for one request each. A few that are not in use are kept: making one takes longer than using it.
-/// Used on the loop only.
-final class EasyHandles: @unchecked Sendable {
-  let curl: kassa_curl
-  private var idle: [UnsafeMutableRawPointer] = []
-  private static let maximumIdle = 2
-
-  init(_ curl: kassa_curl) { self.curl = curl }
-
-  deinit { clear() }
-
-  func take() -> UnsafeMutableRawPointer? { idle.popLast() ?? curl.easy_init() }
-
-  /// Nothing of the request stays with it.
-  func giveBack(_ easy: UnsafeMutableRawPointer) {
-    guard idle.count < Self.maximumIdle else { return curl.easy_cleanup(easy) }
-    curl.easy_reset(easy)
-    idle.append(easy)
-  }
-
-  func clear() {
-    for easy in idle { curl.easy_cleanup(easy) }
-    idle = []
-  }
 }

@@ -29,6 +29,8 @@ public final class CurlTransport: HTTPTransport {
   private let limits: Limits
   /// Queues send many requests to one place.
   private let lastTarget = Locked<(url: String, target: CurlTarget)?>(nil)
+  /// The answers to them often have one second in common.
+  private let lastDate = Locked<(text: String, milliseconds: Int64?)?>(nil)
 
   public init(loop: EventLoop, limits: Limits = Limits()) {
     self.loop = loop
@@ -42,7 +44,7 @@ public final class CurlTransport: HTTPTransport {
     let addresses = target.needsLookup ? try await addresses(of: target.host, until: deadline) : []
     let left = (deadline - kassa_boot_nanoseconds()) / 1_000_000
     guard left > 0 else { throw .timedOut }
-    return try await loop.pending { [loop, limits] pending in
+    var response: HTTPResponse = try await loop.pending { [loop, limits] pending in
       do throws(TransportError) {
         let connections = try CurlConnections.shared(on: loop, curl)
         try connections.start(
@@ -51,6 +53,17 @@ public final class CurlTransport: HTTPTransport {
       } catch {
         pending.end(.failure(error))
       }
+    }
+    response.date = response.header("Date").flatMap(date)
+    return response
+  }
+
+  private func date(_ text: String) -> Int64? {
+    lastDate.with { last in
+      if let last, last.text == text { return last.milliseconds }
+      let milliseconds = milliseconds(ofHTTPDate: text)
+      last = (text, milliseconds)
+      return milliseconds
     }
   }
 

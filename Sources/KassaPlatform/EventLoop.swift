@@ -44,6 +44,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   private struct Shared {
     var jobs: [Job] = []
+    /// What runs when there is no other job.
+    var idleJobs: [@Sendable () -> Void] = []
     /// A job waits, and the loop has been woken for it.
     var isWoken = false
     var isStopped = false
@@ -132,8 +134,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     // Released outside the lock: what the jobs hold may want to put something in.
     let dropped = shared.with { shared -> [Job] in
       shared.isClosed = true
-      defer { shared.jobs = [] }
-      return shared.jobs
+      defer { (shared.jobs, shared.idleJobs) = ([], []) }
+      return shared.jobs + shared.idleJobs.map(Job.closure)
     }
     _ = dropped
     while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
@@ -158,6 +160,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// Runs the job on the loop, after those that were put in before.
   public func post(_ job: @escaping @Sendable () -> Void) { put(.closure(job)) }
+
+  /// Runs the job on the loop as soon as no other one waits, so that what goes out to the network goes first. On the loop
+  /// only.
+  public func postWhenIdle(_ job: @escaping @Sendable () -> Void) { shared.with { $0.idleJobs.append(job) } }
 
   private func put(_ job: Job) {
     // Whoever runs the jobs looks for new ones before it sleeps.
@@ -193,8 +199,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     var ran = false
     while true {
       let jobs = shared.with { shared -> [Job] in
-        defer { shared.jobs = [] }
-        return shared.jobs
+        guard shared.jobs.isEmpty else {
+          defer { shared.jobs = [] }
+          return shared.jobs
+        }
+        defer { shared.idleJobs = [] }
+        return shared.idleJobs.map(Job.closure)
       }
       guard !jobs.isEmpty else { return ran }
       ran = true

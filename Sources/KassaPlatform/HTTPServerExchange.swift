@@ -123,7 +123,7 @@ final class HTTPServerExchange: @unchecked Sendable {
 
   /// How long the body is, libmicrohttpd says by itself.
   private static func isOurs(_ header: HTTPHeader) -> Bool {
-    ["content-length", "transfer-encoding"].contains(header.name.lowercased())
+    header.isNamed("content-length") || header.isNamed("transfer-encoding")
   }
 
   private func message(_ body: [UInt8]) -> OpaquePointer? {

@@ -3,7 +3,7 @@ import KassaCore
 
 /// Lines for whoever looks for a fault. Never a key, token, receipt, body, or the id of a user or device.
 public struct Log: Sendable {
-  private let isOn: Bool
+  fileprivate let isOn: Bool
   public static let none = Log(isOn: false)
   public static let standardError = Log(isOn: true)
 
@@ -28,6 +28,7 @@ public struct LoggingTransport: HTTPTransport {
   }
 
   public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+    guard log.isOn else { return try await inner.send(request) }
     let start = time.bootNanoseconds
     // Queries hold ids of users and devices.
     let target = request.url.prefix { $0 != "?" }

@@ -27,7 +27,7 @@ final class SandboxServer {
   }
 
   private static func isLocal(_ request: HTTPRequest) -> Bool {
-    let host = request.headers.first { $0.name.lowercased() == "host" }?.value ?? ""
+    let host = request.headers.first { $0.isNamed("host") }?.value ?? ""
     return URLText.Origin("http://\(host)")?.isLoopback ?? false
   }
 

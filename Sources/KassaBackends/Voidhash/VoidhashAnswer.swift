@@ -122,7 +122,7 @@ struct VoidhashAnswer {
 extension VoidhashAnswer {
   /// How long the service asks to wait: by the header, else by the body's `retry_after_ms`; at most an hour.
   func retryAfter(now: Int64, date: (String) -> Int64?) -> Int64? {
-    let headers = response.headers.filter { $0.name.lowercased() == "retry-after" }
+    let headers = response.headers.filter { $0.isNamed("retry-after") }
     let wait = headers.compactMap { retryAfterMilliseconds($0.value, now: now, date: date) }.first
     return (wait ?? bodyWait).map { min($0, Constants.longestRetryAfterMilliseconds) }
   }

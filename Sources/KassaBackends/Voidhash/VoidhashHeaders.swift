@@ -28,28 +28,34 @@ public struct VoidhashClientFacts: Sendable {
 
 /// The headers of every request (Voidhash, API contract: SDK headers).
 struct VoidhashHeaders {
-  let configuration: VoidhashConfiguration
-  let facts: VoidhashClientFacts
+  /// What all requests have in common: a queue sends thousands.
+  private let common: [HTTPHeader]
 
-  /// The id has to be checked.
-  func headers(as person: DistinctID, nonce: String) -> [HTTPHeader] {
+  init(configuration: VoidhashConfiguration, facts: VoidhashClientFacts) {
     let isWeb = configuration.sdk == "web"
     let locales = facts.locales.compactMap(Self.languageTag)
-    let all: [(String, String?)] = [
-      ("x-publishable-key", configuration.publishableKey), ("x-distinct-id", person.text),
+    common = Self.headers([
+      ("x-publishable-key", configuration.publishableKey),
       ("x-client-bundle-id", configuration.bundleID), ("x-client-version", configuration.appVersion),
       ("x-client-locale", locales.first), ("x-preferred-locales", locales.joined(separator: ",")),
       ("x-environment", configuration.environment.rawValue), ("x-is-backgrounded", "false"),
       ("x-is-debug-build", facts.isDebug ? "true" : "false"), ("x-observer-mode", facts.isObserver ? "true" : "false"),
-      ("x-nonce", nonce),
       // Voidhash's own React Native SDK says which of the two it runs on; here nothing says so.
       ("x-platform", configuration.sdk == "react-native" ? "ios" : configuration.sdk),
       ("x-platform-version", facts.platformVersion), ("x-platform-brand", facts.platformBrand),
       ("x-platform-device", facts.platformDevice), ("x-platform-flavor", isWeb ? "browser" : "native"),
       ("x-platform-flavor-version", configuration.appVersion), ("x-sdk", configuration.sdk),
       ("x-sdk-version", facts.sdkVersion),
-    ]
-    return all.compactMap { name, value in
+    ])
+  }
+
+  /// The id has to be checked.
+  func headers(as person: DistinctID, nonce: String) -> [HTTPHeader] {
+    common + Self.headers([("x-distinct-id", person.text), ("x-nonce", nonce)])
+  }
+
+  private static func headers(_ all: [(String, String?)]) -> [HTTPHeader] {
+    all.compactMap { name, value in
       guard let value, value.isHeaderValue else { return nil }
       return HTTPHeader(name, value)
     }

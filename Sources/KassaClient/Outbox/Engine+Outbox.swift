@@ -97,17 +97,19 @@ extension Engine {
 
   /// Goes through the queue once. True when some were accepted, so that another look is worth it.
   private func sendPass(_ urgency: OutboxState.Urgency, _ active: Active) async -> Bool {
-    var pass = Pass(urgency: urgency, scope: active.setup.scope)
+    let pass = OutboxPass(urgency: urgency, scope: active.setup.scope)
+    outbox.pass = pass
     while isCurrent(active), !Task.isCancelled, pause(of: active) == nil, !pass.isOver, !isQuiet(urgency) {
       guard let rows = nextRows(pass, active), !rows.isEmpty else { break }
       for row in rows {
         pass.last = row.receipt.number
-        await send(row, in: &pass, active)
+        await send(row, in: pass, active)
         if pass.isOver || pass.mustLookAgain || !isCurrent(active) || pause(of: active) != nil { break }
       }
       pass.mustLookAgain = false
     }
-    write(&pass)
+    write(pass)
+    outbox.pass = nil
     if pass.accepted > 0, active.hasPeople { chasePerson() }
     // What the disk did not take is sent again, but not at once.
     outbox.isBroken = outbox.isBroken || !pass.isWritten
@@ -119,23 +121,8 @@ extension Engine {
     urgency == .due && time.bootNanoseconds / 1_000_000 < outbox.quietUntil
   }
 
-  /// One way through the queue.
-  private struct Pass {
-    let urgency: OutboxState.Urgency
-    let scope: String
-    var last: Int64 = 0
-    var accepted = 0
-    /// Not written down yet.
-    var outcomes: [(row: ClientStorage.ReceiptRow, outcome: ClientStorage.ReceiptOutcome)] = []
-    /// The rows that were read may not be sent any more.
-    var mustLookAgain = false
-    var isOver = false
-    /// The disk took what came of it.
-    var isWritten = true
-  }
-
   /// nil when they cannot be read, which is not the same as none.
-  private func nextRows(_ pass: Pass, _ active: Active) -> [ClientStorage.ReceiptRow]? {
+  private func nextRows(_ pass: OutboxPass, _ active: Active) -> [ClientStorage.ReceiptRow]? {
     let now = state.now
     do throws(DatabaseError) {
       let isHeld = try storage.receiptsHeldUntil(scope: active.setup.scope, now: now) != nil
@@ -153,7 +140,7 @@ extension Engine {
     }
   }
 
-  private func send(_ row: ClientStorage.ReceiptRow, in pass: inout Pass, _ active: Active) async {
+  private func send(_ row: ClientStorage.ReceiptRow, in pass: OutboxPass, _ active: Active) async {
     let verdict: ReceiptVerdict
     do throws(KassaError) { verdict = try await submit(row, active) } catch {
       // A cancelled call, and one that a refused key stopped, say nothing of the receipt.
@@ -161,19 +148,24 @@ extension Engine {
         pass.isOver = true
         return
       }
-      return postpone(row, error, in: &pass, active)
+      return postpone(row, error, in: pass, active)
     }
     outbox.strangers = 0
     switch verdict {
     case .accepted:
       pass.accepted += 1
       pass.outcomes.append((row, .accepted(at: state.now)))
-      if outbox.awaited[row.id] != nil || pass.outcomes.count >= Constants.outboxBatch { write(&pass) }
+      if outbox.awaited[row.id] != nil {
+        write(pass)
+      } else if pass.outcomes.count.isMultiple(of: Constants.outboxBatch) {
+        // While the next one is under way.
+        loop.postWhenIdle { [self] in assumeIsolated { engine in engine.outbox.pass.map(engine.write) } }
+      }
       accepted(row, active)
       // Of a long queue the person has news before its end, but is not asked for as often as receipts are sent.
       let age = time.bootNanoseconds.subtracting(people.personAskedAt ?? .min) / 1_000_000
       if age >= Constants.refreshesAfterAcceptance.max() ?? 0, active.hasPeople { chasePerson() }
-    case .refused(let message, let status): refuse(row, message, status, in: &pass)
+    case .refused(let message, let status): refuse(row, message, status, in: pass)
     }
   }
 
@@ -186,7 +178,7 @@ extension Engine {
     }
   }
 
-  private func postpone(_ row: ClientStorage.ReceiptRow, _ error: KassaError, in pass: inout Pass, _ active: Active) {
+  private func postpone(_ row: ClientStorage.ReceiptRow, _ error: KassaError, in pass: OutboxPass, _ active: Active) {
     let now = state.now
     let attempts = row.receipt.attempts + 1
     let until: Int64
@@ -208,7 +200,7 @@ extension Engine {
       pass.isOver = true
     }
     pass.outcomes.append((row, .postponed(until: until, attempts: attempts, refusedAt: row.receipt.refusedAt)))
-    write(&pass)
+    write(pass)
     report(
       "transaction_sync_deferred", "a receipt was not delivered and is sent again: \(error.message)",
       [
@@ -217,7 +209,7 @@ extension Engine {
       ])
   }
 
-  private func refuse(_ row: ClientStorage.ReceiptRow, _ message: String, _ status: Int?, in pass: inout Pass) {
+  private func refuse(_ row: ClientStorage.ReceiptRow, _ message: String, _ status: Int?, in pass: OutboxPass) {
     let now = state.now
     pass.outcomes.append(
       (
@@ -225,7 +217,7 @@ extension Engine {
         .postponed(
           until: now.adding(Constants.refusedReceiptMilliseconds), attempts: row.receipt.attempts + 1, refusedAt: now)
       ))
-    write(&pass)
+    write(pass)
     report(
       "transaction_rejected",
       "the service refuses the receipt for good; it stays, and is offered again at the next start, after 6 hours, or "
@@ -235,7 +227,7 @@ extension Engine {
 
   /// Those that are not written down are sent again, which the service takes for the same; but none besides them, while
   /// nothing can be written down.
-  private func write(_ pass: inout Pass) {
+  private func write(_ pass: OutboxPass) {
     let (outcomes, scope) = (pass.outcomes, pass.scope)
     guard !outcomes.isEmpty else { return }
     pass.outcomes = []

@@ -46,7 +46,8 @@ enum StorageSchema {
       available_at, is_finished)
     SELECT scope, store, id, row_number() OVER (ORDER BY captured_at), content, coalesce(app_user_id, ''), 0, 0, 0, 0,
       is_finished FROM receipts WHERE is_accepted = 0;
-    CREATE INDEX waiting_receipts ON outgoing_receipts (scope, number) WHERE accepted_at IS NULL;
+    -- accepted_at only so that they can be counted by the index alone.
+    CREATE INDEX waiting_receipts ON outgoing_receipts (scope, number, accepted_at) WHERE accepted_at IS NULL;
     CREATE TABLE account_tokens (
       scope TEXT NOT NULL, token TEXT NOT NULL, distinct_id TEXT NOT NULL, PRIMARY KEY (scope, token)) WITHOUT ROWID;
     ALTER TABLE outbox ADD COLUMN content TEXT;

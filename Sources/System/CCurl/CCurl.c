@@ -56,10 +56,8 @@ CURLcode kassa_curl_set_buffer(CURL *easy, CURLoption option, const void *value)
   return curl.easy_setopt(easy, option, value);
 }
 
-CURLcode kassa_curl_set_receiver(CURL *easy, CURLoption option, curl_write_callback receive, void *data) {
-  CURLoption data_option = option == CURLOPT_HEADERFUNCTION ? CURLOPT_HEADERDATA : CURLOPT_WRITEDATA;
-  CURLcode code = curl.easy_setopt(easy, option, receive);
-  return code == CURLE_OK ? curl.easy_setopt(easy, data_option, data) : code;
+CURLcode kassa_curl_set_receiver(CURL *easy, CURLoption option, curl_write_callback receive) {
+  return curl.easy_setopt(easy, option, receive);
 }
 
 CURLcode kassa_curl_get_number(CURL *easy, CURLINFO info, long *value) {
@@ -88,4 +86,17 @@ CURLcode kassa_curl_restrict(CURL *easy) {
     code = curl.easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
   }
   return code == CURLE_OK ? curl.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) : code;
+}
+
+CURLcode kassa_curl_forget_request(CURL *easy) {
+  static const CURLoption pointers[] = {
+      CURLOPT_URL,        CURLOPT_CUSTOMREQUEST, CURLOPT_POSTFIELDS,  CURLOPT_HTTPHEADER,
+      CURLOPT_HEADERDATA, CURLOPT_WRITEDATA,     CURLOPT_ERRORBUFFER, CURLOPT_RESOLVE,
+  };
+  /* This one also ends HEAD. */
+  CURLcode code = curl.easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+  for (size_t i = 0; code == CURLE_OK && i < sizeof pointers / sizeof *pointers; i++) {
+    code = curl.easy_setopt(easy, pointers[i], NULL);
+  }
+  return code == CURLE_OK ? curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1) : code;
 }

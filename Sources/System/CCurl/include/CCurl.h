@@ -9,7 +9,6 @@
   FUNCTION(global_init)                \
   FUNCTION(easy_init)                  \
   FUNCTION(easy_cleanup)               \
-  FUNCTION(easy_reset)                 \
   FUNCTION(easy_setopt)                \
   FUNCTION(easy_getinfo)               \
   FUNCTION(easy_strerror)              \
@@ -47,9 +46,8 @@ CURLcode kassa_curl_set_text(CURL *_Nonnull easy, CURLoption option, const char 
 CURLcode kassa_curl_set_list(CURL *_Nonnull easy, CURLoption option, struct curl_slist *_Nullable value);
 /* For memory that must stay where it is until the transfer has ended. */
 CURLcode kassa_curl_set_buffer(CURL *_Nonnull easy, CURLoption option, const void *_Nonnull value);
-/* CURLOPT_WRITEFUNCTION or CURLOPT_HEADERFUNCTION, with its data. */
-CURLcode kassa_curl_set_receiver(CURL *_Nonnull easy, CURLoption option, curl_write_callback _Nonnull receive,
-                                 void *_Nonnull data);
+/* CURLOPT_WRITEFUNCTION or CURLOPT_HEADERFUNCTION. */
+CURLcode kassa_curl_set_receiver(CURL *_Nonnull easy, CURLoption option, curl_write_callback _Nonnull receive);
 CURLcode kassa_curl_get_number(CURL *_Nonnull easy, CURLINFO info, long *_Nonnull value);
 CURLMcode kassa_curl_multi_on_socket(CURLM *_Nonnull multi, curl_socket_callback _Nonnull call, void *_Nonnull data);
 CURLMcode kassa_curl_multi_on_timer(CURLM *_Nonnull multi, curl_multi_timer_callback _Nonnull call,
@@ -57,5 +55,7 @@ CURLMcode kassa_curl_multi_on_timer(CURLM *_Nonnull multi, curl_multi_timer_call
 
 /* Only http and https, by whichever option this libcurl knows, and sockets that a child does not inherit. */
 CURLcode kassa_curl_restrict(CURL *_Nonnull easy);
+/* Takes back what a transfer set of its own: address, method, body, headers, and where the answer goes. */
+CURLcode kassa_curl_forget_request(CURL *_Nonnull easy);
 
 #endif
