@@ -99,8 +99,9 @@ public enum Constants {
   public static let syncPendingWaitMilliseconds: Int64 = 2_000
   /// Voidhash [make and restore purchases]: a receipt that was refused for good is offered again after 6 hours.
   public static let refusedReceiptMilliseconds: Int64 = 6 * 3_600_000
-  /// Kassa: so many receipts are read at a time, and so many results written together.
-  public static let outboxBatch = 64
+  /// Kassa: so many receipts are read at a time, and at most so many results, or those of so long, written together.
+  public static let outboxBatch = 256
+  public static let outboxWriteMilliseconds: Int64 = 500
   /// Kassa: while another process sends, it is looked so often whether it still does.
   public static let senderCheckMilliseconds: Int64 = 1_000
   /// Voidhash's SDK for Android: so many waiting receipts are worth a diagnostic.

@@ -69,6 +69,18 @@ public protocol HTTPTransport: Sendable {
   /// One attempt, without retries. Redirects are answers, not followed.
   func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
 
+  /// Makes a request ready, which is sent when the result is called, once: a queue makes the next one ready while one is
+  /// under way.
+  func prepare(_ request: HTTPRequest) -> PreparedRequest
+
   /// Milliseconds since 1970 UTC of a date in one of HTTP's three forms (RFC 9110, section 5.6.7).
   func milliseconds(ofHTTPDate text: String) -> Int64?
+}
+
+public typealias PreparedRequest = () async throws(TransportError) -> HTTPResponse
+
+extension HTTPTransport {
+  public func prepare(_ request: HTTPRequest) -> PreparedRequest {
+    { () async throws(TransportError) in try await self.send(request) }
+  }
 }

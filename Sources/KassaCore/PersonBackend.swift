@@ -19,6 +19,9 @@ public protocol PersonBackend: AnyObject {
   /// Gives the service a receipt, as the person who owns it. Doing it twice is the same as once.
   func submit(_ receipt: OutgoingReceipt) async throws(KassaError) -> ReceiptVerdict
 
+  /// The same, made ready to be called once: a queue makes the next one ready while one is under way.
+  func submission(of receipt: OutgoingReceipt) -> ReceiptSubmission
+
   /// Whether such receipts are for the service at all; why not, if not.
   func obstacle(to receipt: OutgoingReceipt) -> ReceiptObstacle?
 
@@ -40,8 +43,14 @@ public protocol PersonBackend: AnyObject {
 }
 
 extension PersonBackend {
+  public func submission(of receipt: OutgoingReceipt) -> ReceiptSubmission {
+    { () async throws(KassaError) in try await self.submit(receipt) }
+  }
+
   public func check(_ id: DistinctID) throws(KassaError) {}
 }
+
+public typealias ReceiptSubmission = () async throws(KassaError) -> ReceiptVerdict
 
 /// Who logs in.
 public struct Identification: Sendable, Equatable {

@@ -46,15 +46,17 @@ final class CurlConnections: @unchecked Sendable {
       throw .unavailable("libcurl is out of memory")
     }
     transfers[transfer.easy] = transfer
-    transfer.pending.onEnd { [self] in
+    transfer.pending?.onEnd { [self] in
       _ = curl.multi_remove_handle(multi, transfer.easy)
       transfers[transfer.easy] = nil
     }
+    // What libcurl wants to do at once needs no round of the loop.
+    if isDue { actNow() }
   }
 
   private func close() {
     isClosed = true
-    for transfer in transfers.values { transfer.pending.end(.failure(.cancelled)) }
+    for transfer in transfers.values { transfer.pending?.end(.failure(.cancelled)) }
     handles.clear()
     _ = curl.multi_cleanup(multi)
   }
@@ -90,11 +92,13 @@ final class CurlConnections: @unchecked Sendable {
   private func actSoon() {
     guard !isDue else { return }
     isDue = true
-    loop.post { [weak self] in
-      guard let self, self.isDue, !self.isClosed else { return }
-      self.isDue = false
-      self.act(on: CURL_SOCKET_BAD, 0)
-    }
+    loop.post { [weak self] in self?.actNow() }
+  }
+
+  private func actNow() {
+    guard isDue, !isClosed else { return }
+    isDue = false
+    act(on: CURL_SOCKET_BAD, 0)
   }
 
   private func act(on socket: Int32, _ mask: Int32) {

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import KassaCore
 
 /// Lines that libcurl reads while a transfer runs.
@@ -20,31 +21,24 @@ final class CurlList {
 
   /// libcurl wants a semicolon where there is no value. In place, since every request has many.
   func add(_ header: HTTPHeader) throws(TransportError) {
-    guard header.isWellFormed else {
-      throw .malformed("a header of the request has a line break in it, or no name")
-    }
     let separator = header.value.isEmpty ? ";" : ": "
     let count = header.name.utf8.count + separator.utf8.count + header.value.utf8.count
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { line in
+    let isWellFormed = withUnsafeTemporaryAllocation(byteCount: count + 1, alignment: 1) { line in
       var end = 0
       for var part in [header.name, separator, header.value] {
         part.withUTF8 { bytes in
-          for byte in bytes {
-            line[end] = CChar(bitPattern: byte)
-            end += 1
-          }
+          UnsafeMutableRawBufferPointer(rebasing: line[end...]).copyMemory(from: UnsafeRawBufferPointer(bytes))
+          end += bytes.count
         }
       }
       line[end] = 0
-      if let start = line.baseAddress { add(start) }
+      guard let start = line.baseAddress else { return false }
+      func contains(_ byte: Int32, in part: Int) -> Bool { memchr(start, byte, part) != nil }
+      let isName = !header.name.isEmpty && !contains(0x3A, in: header.name.utf8.count)
+      guard isName, ![0x00, 0x0A, 0x0D].contains(where: { contains($0, in: end) }) else { return false }
+      add(start.assumingMemoryBound(to: CChar.self))
+      return true
     }
-  }
-}
-
-extension HTTPHeader {
-  fileprivate var isWellFormed: Bool {
-    func isOneLine(_ byte: UInt8) -> Bool { byte != 0 && byte != 0x0A && byte != 0x0D }
-    let isName = name.utf8.allSatisfy { isOneLine($0) && $0 != UInt8(ascii: ":") }
-    return !name.isEmpty && isName && value.utf8.allSatisfy(isOneLine)
+    guard isWellFormed else { throw .malformed("a header of the request has a line break in it, or no name") }
   }
 }

@@ -5,7 +5,7 @@ import KassaCore
 /// One request on its way through libcurl. Used on the loop only.
 final class CurlTransfer: @unchecked Sendable {
   let easy: UnsafeMutableRawPointer
-  let pending: Pending<HTTPResponse>
+  private(set) var pending: Pending<HTTPResponse>?
   private let curl: kassa_curl
   private let handles: EasyHandles
   private let target: CurlTarget
@@ -22,17 +22,24 @@ final class CurlTransfer: @unchecked Sendable {
   private var refusal: TransportError?
 
   init(
-    _ request: HTTPRequest, to target: CurlTarget, at addresses: [String], milliseconds: Int64,
-    _ limits: CurlTransport.Limits, _ handles: EasyHandles, _ pending: Pending<HTTPResponse>
+    _ request: HTTPRequest, to target: CurlTarget, _ limits: CurlTransport.Limits, _ handles: EasyHandles
   ) throws(TransportError) {
     let easy = try handles.take()
-    (self.easy, self.handles, self.target, self.limits, self.pending) = (easy, handles, target, limits, pending)
+    (self.easy, self.handles, self.target, self.limits) = (easy, handles, target, limits)
     curl = handles.curl
     body = .allocate(capacity: request.body.count)
     _ = body.initialize(from: request.body)
     errorText.initialize(repeating: 0)
-    try setLimits(milliseconds: milliseconds)
+    try setPlaces()
     try setRequest(request)
+  }
+
+  /// What is known only when it is sent.
+  func prepare(
+    at addresses: [String], milliseconds: Int64, _ pending: Pending<HTTPResponse>
+  ) throws(TransportError) {
+    self.pending = pending
+    try set(CURLOPT_TIMEOUT_MS, Int(milliseconds))
     if !addresses.isEmpty {
       // The plus lets the entry expire.
       let entries = CurlList(curl)
@@ -67,13 +74,12 @@ final class CurlTransfer: @unchecked Sendable {
     try check(kassa_curl_set_list(easy, option, list.first))
   }
 
-  private func setLimits(milliseconds: Int64) throws(TransportError) {
+  private func setPlaces() throws(TransportError) {
     let this = Unmanaged.passUnretained(self).toOpaque()
     for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA] { try check(kassa_curl_set_buffer(easy, option, this)) }
     if let start = errorText.baseAddress { try check(kassa_curl_set_buffer(easy, CURLOPT_ERRORBUFFER, start)) }
     // Requests that start together share one HTTP/2 connection. Without TLS they would wait for the first answer.
     try set(CURLOPT_PIPEWAIT, target.scheme == "https" ? 1 : 0)
-    try set(CURLOPT_TIMEOUT_MS, Int(milliseconds))
     try check(kassa_curl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(limits.bodyBytes)))
   }
 
@@ -154,7 +160,7 @@ final class CurlTransfer: @unchecked Sendable {
   private var tooLong: TransportError { .malformed("\(target.host): a body of more than \(limits.bodyBytes) bytes") }
 
   func finish(_ code: CURLcode) {
-    pending.end(result(code))
+    pending?.end(result(code))
   }
 
   private func result(_ code: CURLcode) -> Result<HTTPResponse, TransportError> {

@@ -38,24 +38,42 @@ public final class CurlTransport: HTTPTransport {
   }
 
   public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+    try await send(request, nil)
+  }
+
+  public func prepare(_ request: HTTPRequest) -> PreparedRequest {
+    // What stands in the way is told when it is sent.
+    let transfer = loop.isCurrent ? try? transfer(request) : nil
+    return { () async throws(TransportError) in try await self.send(request, transfer) }
+  }
+
+  private func send(
+    _ request: HTTPRequest, _ prepared: CurlTransfer?
+  ) async throws(TransportError) -> HTTPResponse {
     let curl = try Self.curl.get()
     let target = try target(of: request.url, curl)
     let deadline = kassa_boot_nanoseconds().adding(limits.requestMilliseconds.multiplied(by: 1_000_000))
     let addresses = target.needsLookup ? try await addresses(of: target.host, until: deadline) : []
     let left = (deadline - kassa_boot_nanoseconds()) / 1_000_000
     guard left > 0 else { throw .timedOut }
-    var response: HTTPResponse = try await loop.pending { [loop, limits] pending in
+    var response: HTTPResponse = try await loop.pending { [self] pending in
       do throws(TransportError) {
-        let connections = try CurlConnections.shared(on: loop, curl)
-        try connections.start(
-          CurlTransfer(
-            request, to: target, at: addresses, milliseconds: left, limits, connections.handles, pending))
+        let transfer = if let prepared { prepared } else { try transfer(request) }
+        try transfer.prepare(at: addresses, milliseconds: left, pending)
+        try CurlConnections.shared(on: loop, curl).start(transfer)
       } catch {
         pending.end(.failure(error))
       }
     }
     response.date = response.header("Date").flatMap(date)
     return response
+  }
+
+  /// On the loop only.
+  private func transfer(_ request: HTTPRequest) throws(TransportError) -> CurlTransfer {
+    let curl = try Self.curl.get()
+    return try CurlTransfer(
+      request, to: target(of: request.url, curl), limits, CurlConnections.shared(on: loop, curl).handles)
   }
 
   private func date(_ text: String) -> Int64? {

@@ -44,8 +44,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   private struct Shared {
     var jobs: [Job] = []
-    /// What runs when there is no other job.
-    var idleJobs: [@Sendable () -> Void] = []
     /// A job waits, and the loop has been woken for it.
     var isWoken = false
     var isStopped = false
@@ -77,6 +75,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private var thread = pthread_t()
 
   // Touched only by whoever turns the loop.
+  private var spareJobs: [Job] = []
+  private var idleJobs: [() -> Void] = []
   private var timers = TimerHeap()
   private var armed: Int64 = 0
   private var watched: [Int32: @Sendable (Readiness) -> Void] = [:]
@@ -130,12 +130,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
       for cleanup in cleanups { cleanup() }
       runJobs()
     }
-    (cleanups, residents, watched, timers) = ([], [:], [:], TimerHeap())
+    (cleanups, residents, watched, timers, idleJobs) = ([], [:], [:], TimerHeap(), [])
     // Released outside the lock: what the jobs hold may want to put something in.
     let dropped = shared.with { shared -> [Job] in
       shared.isClosed = true
-      defer { (shared.jobs, shared.idleJobs) = ([], []) }
-      return shared.jobs + shared.idleJobs.map(Job.closure)
+      defer { shared.jobs = [] }
+      return shared.jobs
     }
     _ = dropped
     while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
@@ -161,9 +161,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// Runs the job on the loop, after those that were put in before.
   public func post(_ job: @escaping @Sendable () -> Void) { put(.closure(job)) }
 
-  /// Runs the job on the loop as soon as no other one waits, so that what goes out to the network goes first. On the loop
-  /// only.
-  public func postWhenIdle(_ job: @escaping @Sendable () -> Void) { shared.with { $0.idleJobs.append(job) } }
+  /// Runs the job as soon as no other one waits, so that what goes out to the network goes first. On the loop only.
+  public func postWhenIdle(_ job: @escaping () -> Void) { idleJobs.append(job) }
 
   private func put(_ job: Job) {
     // Whoever runs the jobs looks for new ones before it sleeps.
@@ -197,16 +196,14 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   @discardableResult
   private func runJobs() -> Bool {
     var ran = false
+    var jobs = spareJobs
+    spareJobs = []
     while true {
-      let jobs = shared.with { shared -> [Job] in
-        guard shared.jobs.isEmpty else {
-          defer { shared.jobs = [] }
-          return shared.jobs
-        }
-        defer { shared.idleJobs = [] }
-        return shared.idleJobs.map(Job.closure)
+      shared.with { swap(&$0.jobs, &jobs) }
+      if jobs.isEmpty {
+        guard !idleJobs.isEmpty else { break }
+        idleJobs.removeFirst()()
       }
-      guard !jobs.isEmpty else { return ran }
       ran = true
       for job in jobs {
         switch job {
@@ -215,7 +212,11 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         case .closure(let closure): closure()
         }
       }
+      // Its memory is used again.
+      jobs.removeAll(keepingCapacity: jobs.count <= 64)
     }
+    spareJobs = jobs
+    return ran
   }
 
   // MARK: Turning
@@ -419,7 +420,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
     endTurn()
     // What the body put in is for the next turn.
-    if shared.with({ !$0.jobs.isEmpty && !$0.isWoken }) { interrupt() }
+    if !idleJobs.isEmpty || shared.with({ !$0.jobs.isEmpty && !$0.isWoken }) { interrupt() }
     return value
   }
 

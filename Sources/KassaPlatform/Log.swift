@@ -45,5 +45,10 @@ public struct LoggingTransport: HTTPTransport {
     }
   }
 
+  public func prepare(_ request: HTTPRequest) -> PreparedRequest {
+    guard log.isOn else { return inner.prepare(request) }
+    return { () async throws(TransportError) in try await self.send(request) }
+  }
+
   public func milliseconds(ofHTTPDate text: String) -> Int64? { inner.milliseconds(ofHTTPDate: text) }
 }

@@ -15,10 +15,14 @@ static size_t swallow(char *bytes, size_t size, size_t count, void *nothing)
 
 int main(int count, char **arguments)
 {
+    /* What the library sends, so that the server has the same to do. */
     static const char *headers[] = {
-        "Content-Type: application/json", "x-publishable-key: vh_pk_sandbox", "x-distinct-id: alice",
-        "x-client-bundle-id: com.example.app", "x-is-backgrounded: false", "x-is-debug-build: false",
-        "x-observer-mode: true", "x-platform: ios", "x-platform-flavor: native", "x-sdk: ios", "x-sdk-version: 0.1.0",
+        "Accept: application/json", "Accept-Encoding: gzip", "Content-Type: application/json",
+        "x-publishable-key: vh_pk_sandbox", "x-distinct-id: alice", "x-client-bundle-id: com.example.app",
+        "x-client-locale: en-US", "x-preferred-locales: en-US", "x-environment: production",
+        "x-is-backgrounded: false", "x-is-debug-build: false", "x-observer-mode: true",
+        "x-nonce: c86cad32-e42b-4e32-b197-d0d0714fb4da", "x-platform: ios", "x-platform-flavor: native", "x-sdk: ios",
+        "x-sdk-version: 0.1.0",
     };
     if (count != 3) return 2;
     struct curl_slist *list = NULL;

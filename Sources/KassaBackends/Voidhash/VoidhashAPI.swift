@@ -53,11 +53,26 @@ final class VoidhashAPI {
   func send<Value>(
     _ call: Call, _ read: (Fields) throws(JSONShapeError) -> Value
   ) async throws(Failure) -> Value? {
+    try await send(prepare(call), read)
+  }
+
+  struct PreparedCall {
+    let call: Call
+    fileprivate let send: PreparedRequest
+  }
+
+  /// Breaker and gate are asked when it is sent.
+  func prepare(_ call: Call) -> PreparedCall { PreparedCall(call: call, send: transport.prepare(request(call))) }
+
+  func send<Value>(
+    _ prepared: PreparedCall, _ read: (Fields) throws(JSONShapeError) -> Value
+  ) async throws(Failure) -> Value? {
+    let call = prepared.call
     do throws(KassaError) { try call.person.check() } catch { throw Failure(error: error) }
     let permit = try permit(for: call)
     let response: HTTPResponse
     do throws(TransportError) {
-      response = try await transport.send(request(call))
+      response = try await prepared.send()
     } catch {
       ended(permit, error)
       throw Failure(error: KassaError(error))

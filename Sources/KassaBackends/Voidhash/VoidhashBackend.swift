@@ -116,12 +116,21 @@ public final class VoidhashBackend: PersonBackend {
   // MARK: Receipts
 
   public func submit(_ receipt: OutgoingReceipt) async throws(KassaError) -> ReceiptVerdict {
-    let call: VoidhashAPI.Call
+    try await submission(of: receipt)()
+  }
+
+  public func submission(of receipt: OutgoingReceipt) -> ReceiptSubmission {
     switch body(of: receipt) {
     case .success(let request):
-      call = VoidhashAPI.Call(method: "POST", path: request.path, person: receipt.owner, body: request.body)
-    case .failure(let problem): return .refused(message: problem.message, status: nil)
+      let call = api.prepare(
+        VoidhashAPI.Call(method: "POST", path: request.path, person: receipt.owner, body: request.body))
+      return { [self] () async throws(KassaError) in try await submit(call) }
+    case .failure(let problem):
+      return { () async throws(KassaError) in .refused(message: problem.message, status: nil) }
     }
+  }
+
+  private func submit(_ call: VoidhashAPI.PreparedCall) async throws(KassaError) -> ReceiptVerdict {
     let accepted: Bool?
     do throws(VoidhashAPI.Failure) {
       accepted = try await api.send(call) { (answer) throws(JSONShapeError) in try answer.bool("accepted") }

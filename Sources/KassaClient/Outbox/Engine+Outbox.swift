@@ -98,18 +98,20 @@ extension Engine {
   /// Goes through the queue once. True when some were accepted, so that another look is worth it.
   private func sendPass(_ urgency: OutboxState.Urgency, _ active: Active) async -> Bool {
     let pass = OutboxPass(urgency: urgency, scope: active.setup.scope)
-    outbox.pass = pass
     while isCurrent(active), !Task.isCancelled, pause(of: active) == nil, !pass.isOver, !isQuiet(urgency) {
       guard let rows = nextRows(pass, active), !rows.isEmpty else { break }
-      for row in rows {
+      for (row, next) in zip(rows, rows.dropFirst().map(Optional.some) + [nil]) {
         pass.last = row.receipt.number
+        // The next one is made ready while this one is under way.
+        if let next, case .people(let backend) = active.setup.backend {
+          loop.postWhenIdle { pass.prepare(next.receipt, for: backend) }
+        }
         await send(row, in: pass, active)
         if pass.isOver || pass.mustLookAgain || !isCurrent(active) || pause(of: active) != nil { break }
       }
       pass.mustLookAgain = false
     }
     write(pass)
-    outbox.pass = nil
     if pass.accepted > 0, active.hasPeople { chasePerson() }
     // What the disk did not take is sent again, but not at once.
     outbox.isBroken = outbox.isBroken || !pass.isWritten
@@ -142,7 +144,7 @@ extension Engine {
 
   private func send(_ row: ClientStorage.ReceiptRow, in pass: OutboxPass, _ active: Active) async {
     let verdict: ReceiptVerdict
-    do throws(KassaError) { verdict = try await submit(row, active) } catch {
+    do throws(KassaError) { verdict = try await submit(row, in: pass, active) } catch {
       // A cancelled call, and one that a refused key stopped, say nothing of the receipt.
       if error.code == .cancelled || error.code == .unauthorized || pause(of: active) == .unauthorized {
         pass.isOver = true
@@ -154,13 +156,9 @@ extension Engine {
     switch verdict {
     case .accepted:
       pass.accepted += 1
-      pass.outcomes.append((row, .accepted(at: state.now)))
-      if outbox.awaited[row.id] != nil {
-        write(pass)
-      } else if pass.outcomes.count.isMultiple(of: Constants.outboxBatch) {
-        // While the next one is under way.
-        loop.postWhenIdle { [self] in assumeIsolated { engine in engine.outbox.pass.map(engine.write) } }
-      }
+      let now = time.bootNanoseconds / 1_000_000
+      pass.add(row, .accepted(at: state.now), now: now)
+      if outbox.awaited[row.id] != nil || pass.isDue(now: now) { write(pass) }
       accepted(row, active)
       // Of a long queue the person has news before its end, but is not asked for as often as receipts are sent.
       let age = time.bootNanoseconds.subtracting(people.personAskedAt ?? .min) / 1_000_000
@@ -170,10 +168,10 @@ extension Engine {
   }
 
   private func submit(
-    _ row: ClientStorage.ReceiptRow, _ active: Active
+    _ row: ClientStorage.ReceiptRow, in pass: OutboxPass, _ active: Active
   ) async throws(KassaError) -> ReceiptVerdict {
     switch active.setup.backend {
-    case .people(let backend): return try await backend.submit(row.receipt)
+    case .people(let backend): return try await pass.submission(of: row.receipt, to: backend)()
     case .memberships(let backend): return try await submit(row, to: backend, active)
     }
   }

@@ -20,8 +20,6 @@ struct OutboxState {
   /// What was asked for since the sender last looked.
   var wanted: Urgency?
   var timer: Task<Void, Never>?
-  /// The one under way.
-  var pass: OutboxPass?
   /// The disk refused to say what waits, or to note what came of it.
   var isBroken = false
   /// How often in a row somebody else than the service answered, and until when, on the boot clock, nothing is sent.
@@ -37,21 +35,4 @@ struct OutboxState {
   init(directory: String) {
     lock = directory == ClientOptions.inMemory ? nil : FileLock(path: "\(directory)/outbox.lock")
   }
-}
-
-/// One way through the queue.
-final class OutboxPass {
-  let urgency: OutboxState.Urgency
-  let scope: String
-  var last: Int64 = 0
-  var accepted = 0
-  /// Not written down yet.
-  var outcomes: [(row: ClientStorage.ReceiptRow, outcome: ClientStorage.ReceiptOutcome)] = []
-  /// The rows that were read may not be sent any more.
-  var mustLookAgain = false
-  var isOver = false
-  /// The disk took what came of it.
-  var isWritten = true
-
-  init(urgency: OutboxState.Urgency, scope: String) { (self.urgency, self.scope) = (urgency, scope) }
 }
