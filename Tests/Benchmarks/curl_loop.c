@@ -18,7 +18,7 @@ int main(int count, char **arguments)
     /* What the library sends, so that the server has the same to do. */
     static const char *headers[] = {
         "Accept: application/json", "Accept-Encoding: gzip", "Content-Type: application/json",
-        "x-publishable-key: vh_pk_sandbox", "x-distinct-id: alice", "x-client-bundle-id: com.example.app",
+        "x-publishable-key: vh_pk_sandbox", "x-distinct-id: loop", "x-client-bundle-id: com.example.app",
         "x-client-locale: en-US", "x-preferred-locales: en-US", "x-environment: production",
         "x-is-backgrounded: false", "x-is-debug-build: false", "x-observer-mode: true",
         "x-nonce: c86cad32-e42b-4e32-b197-d0d0714fb4da", "x-platform: ios", "x-platform-flavor: native", "x-sdk: ios",
@@ -35,7 +35,7 @@ int main(int count, char **arguments)
     for (int i = 1; i <= atoi(arguments[2]); i++) {
         char body[128];
         long status = 0;
-        snprintf(body, sizeof body, "{\"platform\":\"ios\",\"transactionId\":\"bench-%d\"}", i);
+        snprintf(body, sizeof body, "{\"platform\":\"ios\",\"transactionId\":\"loop-%d\"}", i);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
         curl_easy_perform(curl);
         curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);

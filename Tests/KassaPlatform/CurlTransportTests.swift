@@ -89,6 +89,56 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
+  /// Handles are kept: what a request has of its own must not be sent with the next one.
+  @Test func nothingOfARequestStays() async throws {
+    let seen = Locked<[String]>([])
+    let server = try RawServer { connection in
+      while let request = connection.readRequest() {
+        seen.with { $0.append(request) }
+        connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+      }
+    }
+    let requests = [
+      HTTPRequest("GET", server.url + "a"), HTTPRequest("HEAD", server.url + "b"),
+      HTTPRequest("POST", server.url + "c", headers: [HTTPHeader("Content-Type", "text/plain")], body: [0x78]),
+      HTTPRequest("POST", server.url + "d"), HTTPRequest("DELETE", server.url + "e", headers: [HTTPHeader("X-E", "e")]),
+      HTTPRequest("PUT", server.url + "f", headers: [HTTPHeader("X-F", "")], body: [0x79, 0x79]),
+    ]
+    for request in requests { _ = try await send(request) }
+    let alone = seen.with { seen in
+      defer { seen = [] }
+      return seen
+    }
+    let pairs = requests.indices.flatMap { first in requests.indices.map { [first, $0] } }.joined()
+    try await withLoop { loop in
+      let transport = CurlTransport(loop: loop)
+      for index in pairs { _ = try await transport.send(requests[index]) }
+    }
+    #expect(seen.with { $0 } == pairs.map { alone[$0] })
+  }
+
+  @Test(arguments: [EventLoop.Mode.library, .host])
+  func preparedRequests(mode: EventLoop.Mode) async throws {
+    let server = try RawServer { connection in
+      while let request = connection.readRequest() {
+        let path = request.split(separator: " ")[1]
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
+      }
+    }
+    let bodies = try await withLoop(mode) { loop in
+      let transport = CurlTransport(loop: loop)
+      // More than handles are kept, in another order than made, and one that is never sent.
+      let prepared = (0..<6).map { transport.prepare(HTTPRequest("GET", server.url + "\($0)")) }
+      var bodies: [String] = []
+      for index in [4, 0, 1, 5, 3] { bodies.append(String(decoding: try await prepared[index]().body, as: UTF8.self)) }
+      return bodies
+    }
+    #expect(bodies == ["/4", "/0", "/1", "/5", "/3"])
+    await #expect(throws: TransportError.malformed("not an absolute http or https URL without a user name")) {
+      try await withLoop(mode) { loop in try await CurlTransport(loop: loop).prepare(HTTPRequest("GET", "/path"))() }
+    }
+  }
+
   @Test func badRequestsAreRefused() async throws {
     let requests = [
       HTTPRequest("GET", "ftp://127.0.0.1/"), HTTPRequest("GET", "file:///etc/passwd"), HTTPRequest("GET", ""),

@@ -93,10 +93,11 @@ CURLcode kassa_curl_forget_request(CURL *easy) {
       CURLOPT_URL,        CURLOPT_CUSTOMREQUEST, CURLOPT_POSTFIELDS,  CURLOPT_HTTPHEADER,
       CURLOPT_HEADERDATA, CURLOPT_WRITEDATA,     CURLOPT_ERRORBUFFER, CURLOPT_RESOLVE,
   };
-  /* This one also ends HEAD. */
-  CURLcode code = curl.easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+  CURLcode code = CURLE_OK;
   for (size_t i = 0; code == CURLE_OK && i < sizeof pointers / sizeof *pointers; i++) {
     code = curl.easy_setopt(easy, pointers[i], NULL);
   }
-  return code == CURLE_OK ? curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1) : code;
+  if (code == CURLE_OK) code = curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+  /* Last, since CURLOPT_POSTFIELDS makes it a POST; it also ends HEAD. */
+  return code == CURLE_OK ? curl.easy_setopt(easy, CURLOPT_HTTPGET, 1L) : code;
 }
