@@ -1,7 +1,7 @@
 /// The countries of ISO 3166-1, as storefronts name them.
 public enum Territory {
   /// The two letters of a country that is given by two or three, in any case; nil for what is no country.
-  public static func alpha2(_ code: String) -> String? { byCode[code.uppercased()]?.alpha2 }
+  public static func alpha2(_ code: String) -> String? { (byCode[code] ?? byCode[code.uppercased()])?.alpha2 }
   /// The three letters.
   public static func alpha3(_ code: String) -> String? { byCode[code.uppercased()]?.alpha3 }
   /// The currency that is used there; nil where there is none.

@@ -79,12 +79,22 @@ public struct Fields: Sendable {
       return read(JSON.integer(value), json_number_value(value))
     }
   }
+  /// The member itself, which is read where it lies.
+  public func optionalValue(
+    _ key: String, _ expected: String, where isRight: (JSON) -> Bool
+  ) throws(JSONShapeError) -> JSON? {
+    guard let json = json[key], !json.isNull else { return nil }
+    guard isRight(json) else {
+      throw JSONShapeError(path: place(of: key), problem: "must be \(expected) (got \(json.kind))")
+    }
+    return json
+  }
   public func optionalObject(_ key: String) throws(JSONShapeError) -> Fields? {
     guard let json = json[key], !json.isNull else { return nil }
     return try Fields(json, path: place(of: key))
   }
   public func optionalArray(_ key: String) throws(JSONShapeError) -> [JSON]? {
-    try value(key, "an array") { $0.isArray ? $0.elements : nil }
+    try optionalValue(key, "an array", where: \.isArray)?.elements
   }
   public func objects(_ key: String) throws(JSONShapeError) -> [Fields] {
     var objects: [Fields] = []
@@ -94,6 +104,7 @@ public struct Fields: Sendable {
     return objects
   }
   public func strings(_ key: String) throws(JSONShapeError) -> [String]? {
+    if let strings = json.withMember(key, JSON.strings) { return strings }
     guard let elements = try optionalArray(key) else { return nil }
     var strings: [String] = []
     for (index, element) in elements.enumerated() {

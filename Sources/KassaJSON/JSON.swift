@@ -64,14 +64,14 @@ extension JSON {
     return JSON(taking: array)
   }
 
-  /// An object whose keys keep this order; of two equal keys the later one wins.
+  /// An object whose keys keep this order; of two equal keys the later one wins. A Swift string is UTF-8.
   public static func object(_ members: some Sequence<(String, JSON)>) -> JSON {
     let object = json_object()
     for (key, element) in members {
       var key = key
       key.withUTF8 { bytes in
         bytes.withMemoryRebound(to: CChar.self) {
-          _ = json_object_setn_new(object, $0.baseAddress, $0.count, element.owned())
+          _ = json_object_setn_new_nocheck(object, $0.baseAddress, $0.count, element.owned())
         }
       }
     }
@@ -109,6 +109,7 @@ extension JSON {
   public var isNull: Bool { type == JSON_NULL }
   public var isObject: Bool { type == JSON_OBJECT }
   public var isArray: Bool { type == JSON_ARRAY }
+  public var isString: Bool { type == JSON_STRING }
 
   public var string: String? { Self.string(value) }
 
@@ -201,6 +202,19 @@ extension JSON {
     case JSON_REAL: Int64(exactly: json_real_value(value))
     default: nil
     }
+  }
+
+  /// The elements of an array of strings; nil if another kind of value is among them.
+  static func strings(_ value: UnsafeMutablePointer<json_t>?) -> [String]? {
+    guard let value, value.pointee.type == JSON_ARRAY else { return nil }
+    let count = json_array_size(value)
+    var strings: [String] = []
+    strings.reserveCapacity(count)
+    for index in 0..<count {
+      guard let string = string(json_array_get(value, index)) else { return nil }
+      strings.append(string)
+    }
+    return strings
   }
 
   static func bool(_ value: UnsafeMutablePointer<json_t>?) -> Bool? {

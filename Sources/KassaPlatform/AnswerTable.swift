@@ -3,8 +3,8 @@ import Glibc
 import KassaCore
 import Synchronization
 
-/// Writes the answers to `kassa_has_access`, `kassa_has_perk` and `kassa_is_subscribed` of one client, which any thread reads through
-/// `answers` meanwhile, without a lock, an allocation or a reference count.
+/// Writes the answers to `kassa_has_access`, `kassa_has_perk` and `kassa_is_subscribed` of one client, which any thread
+/// reads through `answers` meanwhile, without a lock, an allocation or a reference count.
 ///
 /// Three tables are filled in turn and one pointer says which is current, so a reader is disturbed only when the writer
 /// comes round to the table that it is reading; a number in the table, odd while it is filled, tells it so.
@@ -148,23 +148,25 @@ public struct Answers: @unchecked Sendable {
       guard sequence & 1 == 0, table.pointee.sequence.load() == sequence else { continue }
       guard isOpen() else { return .notGranted }
       if end <= GrantTable.notGranted { return end == GrantTable.unknown ? .unknown : .notGranted }
-      return end == .max ? .granted : stands(until: end, table, sequence)
+      if end == .max { return .granted }
+      let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
+      // If the table was filled anew since the end was read, this says nothing about that end.
+      guard table.pointee.sequence.load() == sequence else { continue }
+      return quiet.coversNow() ? .granted : stands(until: end, table, sequence, quiet)
     }
     return .notGranted
   }
 
-  /// Holds an end against the clock: the coarse one if it is known that no grant of the table ends soon, else the exact
-  /// one, and then it is noted for how long nobody need ask that again.
+  /// Holds an end against the exact clock, and notes for how long nobody need ask that again.
   @inline(never)
-  private func stands(until end: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ sequence: UInt64) -> Access {
-    let quiet = QuietWord(bits: table.pointee.quiet.load(ordering: .acquiring))
-    let earliestEnd = table.pointee.earliestEnd.load()
-    atomicMemoryFence(ordering: .acquiring)
-    // If the table was filled anew since the end was read, they say nothing about that end.
+  private func stands(
+    until end: UInt64, _ table: UnsafeMutablePointer<GrantTable>, _ sequence: UInt64, _ quiet: QuietWord
+  ) -> Access {
+    let earliestEnd = table.pointee.earliestEnd.load(ordering: .acquiring)
     let isSameTable = table.pointee.sequence.load() == sequence
 
+    // The coarse clock first: what is noted may begin too early, never too late.
     let coarse = kassa_coarse_nanoseconds()
-    if isSameTable, quiet.covers(coarse) { return .granted }
     let now = board.pointee.now()
     if isSameTable, !board.pointee.isClockStanding, earliestEnd > now,
       let longer = quiet.extended(from: coarse, nanosecondsToEarliestEnd: earliestEnd - now)
@@ -191,6 +193,10 @@ struct QuietWord {
   init(bits: UInt64) { self.bits = bits }
   /// Of a new publication nothing is known.
   init(publication: UInt64) { bits = publication << Self.momentBits }
+
+  /// A function of its own, which saves few registers: the caller, inlined into every question, has none to spare.
+  @inline(never)
+  func coversNow() -> Bool { covers(kassa_coarse_nanoseconds()) }
 
   @inline(__always)
   func covers(_ coarse: Int64) -> Bool {

@@ -3,8 +3,8 @@ import Glibc
 
 /// A value behind a mutex. (`Synchronization.Mutex` gives false reports under the thread sanitizer.)
 public final class Locked<Value>: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var value: Value
+  @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  @usableFromInline var value: Value
 
   /// A recursive lock may be taken again by the thread that holds it.
   public init(_ value: Value, isRecursive: Bool = false) {
@@ -18,6 +18,8 @@ public final class Locked<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
+  /// Inlined, so that it knows its types.
+  @inlinable
   public func with<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -18,13 +18,13 @@ public struct SignedDataExpectation: Sendable, Equatable {
   /// required in production.
   public var appAppleID: Int64?
   /// Where the data may come from. A sandbox purchase costs nothing: a program in production allows production alone.
-  public var environments: Set<StoreTransaction.Environment>
+  public var environments: [StoreTransaction.Environment]
   /// How long ago it may have been signed; nil for any time.
   public var maximumAgeMilliseconds: Int64?
 
   public init(
     _ kind: Kind, bundleID: String? = nil, appAppleID: Int64? = nil,
-    environments: Set<StoreTransaction.Environment> = [.production], maximumAgeMilliseconds: Int64? = nil
+    environments: [StoreTransaction.Environment] = [.production], maximumAgeMilliseconds: Int64? = nil
   ) {
     self.kind = kind
     self.bundleID = bundleID
@@ -34,10 +34,13 @@ public struct SignedDataExpectation: Sendable, Equatable {
   }
 
   /// Whether only data that never left the developer's machine is expected.
-  public var isLocalOnly: Bool { !environments.isEmpty && environments.isSubset(of: [.xcode, .localTesting]) }
+  public var isLocalOnly: Bool { !environments.isEmpty && environments.allSatisfy(\.isLocal) }
 }
 
 extension StoreTransaction.Environment {
+  /// Whether its data never left the developer's machine.
+  public var isLocal: Bool { self == .xcode || self == .localTesting }
+
   /// Apple's word for it.
   public var appleName: String {
     switch self {

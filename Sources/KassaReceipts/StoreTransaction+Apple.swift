@@ -20,7 +20,7 @@ extension StoreTransaction {
     let purchasedAt = try fields.required(fields.appleDate("purchaseDate"), "purchaseDate")
     try self.init(
       id: id,
-      originalID: fields.has("originalTransactionId") ? fields.identifier("originalTransactionId") : id,
+      originalID: fields.optionalIdentifier("originalTransactionId") ?? id,
       platform: .apple,
       productID: fields.identifier("productId"),
       kind: fields.required(fields.word("type", Self.kinds), "type"),
@@ -52,8 +52,12 @@ extension StoreTransaction {
 
 extension Fields {
   fileprivate func identifier(_ key: String) throws(JSONShapeError) -> String {
-    let text = try string(key)
-    guard !text.isEmpty else { throw JSONShapeError(path: place(of: key), problem: "must not be empty") }
+    try required(optionalIdentifier(key), key)
+  }
+
+  fileprivate func optionalIdentifier(_ key: String) throws(JSONShapeError) -> String? {
+    let text = try optionalString(key)
+    guard text?.isEmpty != true else { throw JSONShapeError(path: place(of: key), problem: "must not be empty") }
     return text
   }
 

@@ -25,21 +25,19 @@ enum StrictBase64 {
     let decoded = [UInt8](unsafeUninitializedCapacity: whole * 3 + max(0, over - 1)) { bytes, count in
       values.withUnsafeBufferPointer { values in
         var seen: UInt64 = 0
-        var position = 0
-        func take() -> UInt64 {
-          defer { position += 1 }
-          return values[Int(text[position])]
-        }
-        for _ in 0..<whole {
-          let bits = take() << 18 | take() << 12 | take() << 6 | take()
+        func value(_ position: Int) -> UInt64 { values[Int(text[position])] }
+        for group in 0..<whole {
+          let (from, to) = (4 &* group, 3 &* group)
+          let bits = value(from) << 18 | value(from &+ 1) << 12 | value(from &+ 2) << 6 | value(from &+ 3)
           seen |= bits
-          bytes[count] = UInt8(truncatingIfNeeded: bits >> 16)
-          bytes[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
-          bytes[count + 2] = UInt8(truncatingIfNeeded: bits)
-          count += 3
+          bytes[to] = UInt8(truncatingIfNeeded: bits >> 16)
+          bytes[to &+ 1] = UInt8(truncatingIfNeeded: bits >> 8)
+          bytes[to &+ 2] = UInt8(truncatingIfNeeded: bits)
         }
+        count = 3 * whole
         if over >= 2 {
-          let bits = take() << 18 | take() << 12 | (over == 3 ? take() << 6 : 0)
+          let from = 4 * whole
+          let bits = value(from) << 18 | value(from + 1) << 12 | (over == 3 ? value(from + 2) << 6 : 0)
           seen |= bits
           for byte in 1..<over {
             bytes[count] = UInt8(truncatingIfNeeded: bits >> UInt64(24 - 8 * byte))
@@ -57,25 +55,31 @@ enum StrictBase64 {
     Array(text.utf8).withUnsafeBytes { decode($0, alphabet) }
   }
 
-  static func encode(_ bytes: some Collection<UInt8>, _ alphabet: Alphabet) -> [UInt8] {
+  static func encode(_ bytes: [UInt8], _ alphabet: Alphabet) -> [UInt8] {
     let characters = alphabet == .url ? urlCharacters : standardCharacters
-    var text: [UInt8] = []
-    text.reserveCapacity((bytes.count + 2) / 3 * 4)
-    var bits: UInt32 = 0
-    var held = 0
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      held += 8
-      while held >= 6 {
-        held -= 6
-        text.append(characters[Int(bits >> UInt32(held) & 0x3F)])
+    let whole = bytes.count / 3, over = bytes.count % 3
+    return [UInt8](unsafeUninitializedCapacity: (whole + 1) * 4) { text, count in
+      func put(_ bits: UInt32, _ number: Int) {
+        for place in 0..<number {
+          text[count + place] = characters[Int(bits >> UInt32(18 - 6 * place) & 0x3F)]
+        }
+        count += number
+      }
+      for group in 0..<whole {
+        let from = 3 * group
+        put(UInt32(bytes[from]) << 16 | UInt32(bytes[from + 1]) << 8 | UInt32(bytes[from + 2]), 4)
+      }
+      if over > 0 {
+        let from = 3 * whole
+        put(UInt32(bytes[from]) << 16 | (over == 2 ? UInt32(bytes[from + 1]) << 8 : 0), over + 1)
+        if alphabet == .standard {
+          for _ in over..<3 {
+            text[count] = UInt8(ascii: "=")
+            count += 1
+          }
+        }
       }
     }
-    if held > 0 { text.append(characters[Int(bits << UInt32(6 - held) & 0x3F)]) }
-    if alphabet == .standard {
-      while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
-    }
-    return text
   }
 
   private static let urlCharacters = characters(last: "-_")

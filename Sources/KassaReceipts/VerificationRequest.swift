@@ -15,8 +15,7 @@ struct VerificationRequest: Sendable {
     do throws(JSONShapeError) {
       let fields = try Fields(json)
       try fields.allowOnly(Self.keys)
-      text = try fields.required(
-        fields.value("text", "a string") { json in json.withStringBytes { _ in json } }, "text")
+      text = try fields.required(fields.optionalValue("text", "a string", where: \.isString), "text")
       let age = try fields.optionalInteger("max_age_s")
       if let age, age < 0 { throw JSONShapeError(path: "max_age_s", problem: "must be 0 or more (got \(age))") }
       expected = SignedDataExpectation(
@@ -26,7 +25,7 @@ struct VerificationRequest: Sendable {
         maximumAgeMilliseconds: age.map { $0.multipliedReportingOverflow(by: 1000) }.map {
           $0.overflow ? .max : $0.partialValue
         })
-      roots = try fields.value("roots", "an array") { $0.isArray ? $0 : nil }
+      roots = try fields.optionalValue("roots", "an array", where: \.isArray)
       now = try fields.optionalInteger("now")
     } catch { throw Refusal(.invalidRequest, "request: \(error)") }
   }
@@ -35,13 +34,13 @@ struct VerificationRequest: Sendable {
     "text", "kind", "bundle_id", "app_apple_id", "environments", "roots", "now", "max_age_s",
   ]
 
-  private static func environments(_ fields: Fields) throws(JSONShapeError) -> Set<StoreTransaction.Environment> {
+  private static func environments(_ fields: Fields) throws(JSONShapeError) -> [StoreTransaction.Environment] {
     guard let words = try fields.strings("environments") else { return [.production] }
     guard !words.isEmpty else { throw JSONShapeError(path: "environments", problem: "must name at least one") }
-    var environments: Set<StoreTransaction.Environment> = []
+    var environments: [StoreTransaction.Environment] = []
     for (index, text) in words.enumerated() {
       if let environment: StoreTransaction.Environment = try word("environments[\(index)]", text) {
-        environments.insert(environment)
+        environments.append(environment)
       }
     }
     return environments

@@ -29,7 +29,7 @@ import Testing
     var forged = forger
     forged.certificates = [forger.certificates[0]]
     let text = try forged.sign(transaction([("environment", "Xcode")]))
-    for environments: Set<StoreTransaction.Environment> in [
+    for environments: [StoreTransaction.Environment] in [
       [.production], [.sandbox], [.production, .xcode], [.sandbox, .localTesting], [],
     ] {
       let wanted = SignedDataExpectation(.transaction, environments: environments)

@@ -7,7 +7,6 @@ struct AppleData {
   private let configuration: HostStoreConfiguration
   private let verifier: SignedDataVerifier
   private let localVerifier: SignedDataVerifier
-  private static let local: Set<StoreTransaction.Environment> = [.xcode, .localTesting]
 
   init(_ configuration: HostStoreConfiguration, now: @escaping @Sendable () -> Int64) {
     self.configuration = configuration
@@ -16,13 +15,14 @@ struct AppleData {
   }
 
   func payload(of text: String, _ kind: SignedDataExpectation.Kind) throws(Refusal) -> JSON {
-    func expectation(_ environments: Set<StoreTransaction.Environment>) -> SignedDataExpectation {
+    func expectation(_ environments: [StoreTransaction.Environment]) -> SignedDataExpectation {
       SignedDataExpectation(
         kind, bundleID: configuration.bundleID, appAppleID: configuration.appAppleID, environments: environments)
     }
-    do throws(Refusal) { return try verifier.verify(text, expectation(configuration.environments)) } catch {
+    let allowed = Array(configuration.environments)
+    do throws(Refusal) { return try verifier.verify(text, expectation(allowed)) } catch {
       // Xcode's data stands under no root. It counts only where the host asked for it.
-      let local = configuration.environments.intersection(Self.local)
+      let local = allowed.filter(\.isLocal)
       guard !local.isEmpty, let payload = try? localVerifier.verify(text, expectation(local)) else { throw error }
       return payload
     }

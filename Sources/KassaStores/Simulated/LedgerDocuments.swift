@@ -6,15 +6,21 @@ import KassaJSON
 extension StoreLedger {
   /// Everything but the transactions.
   var document: JSON {
-    [
-      "now": JSON(now), "next_number": JSON(nextNumber), "app_transaction_id": JSON(appTransactionID),
-      "created_at": JSON(createdAt), "storefront": storefront?.document ?? .null, "policy": JSON(policy?.word),
-      "billing_fails": JSON(billingFails), "grace": JSON(hasGrace),
-      "prices": .object(prices.sorted { $0.key < $1.key }.map { ($0, $1.kept) }),
-      "introduced_groups": .array(introducedGroups.sorted().map { JSON($0) }),
-      "subscriptions": .array(subscriptions.map(\.document)), "pending": .array(pending.map(\.document)),
-      "messages": .array(messages.map(\.document)),
-    ]
+    let document = ObjectBuilder()
+    document.add("now", now)
+    document.add("next_number", nextNumber)
+    document.add("app_transaction_id", appTransactionID)
+    document.add("created_at", createdAt)
+    document.add("storefront", storefront?.document ?? .null)
+    document.add("policy", policy?.word)
+    document.add("billing_fails", billingFails)
+    document.add("grace", hasGrace)
+    document.add("prices", .object(prices.sorted { $0.key < $1.key }.map { ($0, $1.kept) }))
+    document.add("introduced_groups", .array(introducedGroups.sorted().map { JSON($0) }))
+    document.add("subscriptions", .array(subscriptions.map(\.document)))
+    document.add("pending", .array(pending.map(\.document)))
+    document.add("messages", .array(messages.map(\.document)))
+    return document.build()
   }
 
   init(_ fields: Fields) throws(JSONShapeError) {
@@ -39,15 +45,27 @@ extension StoreLedger {
 
 extension LedgerTransaction {
   var document: JSON {
-    [
-      "id": JSON(id), "original_id": JSON(originalID), "web_order_line_item_id": JSON(webOrderLineItemID),
-      "product_id": JSON(productID), "kind": JSON(kind.rawValue), "group_id": JSON(groupID),
-      "purchased_at": JSON(purchasedAt), "originally_purchased_at": JSON(originallyPurchasedAt),
-      "expires_at": JSON(expiresAt), "quantity": JSON(quantity), "ownership": JSON(ownership.rawValue),
-      "renewal": JSON(isRenewal), "price": price.kept, "storefront": storefront?.document ?? .null,
-      "offer": offer?.document ?? .null, "token": JSON(appAccountToken), "upgraded": JSON(isUpgraded),
-      "revocation": revocation?.document ?? .null, "finished": JSON(isFinished),
-    ]
+    let document = ObjectBuilder()
+    document.add("id", id)
+    document.add("original_id", originalID)
+    document.add("web_order_line_item_id", webOrderLineItemID)
+    document.add("product_id", productID)
+    document.add("kind", kind.rawValue)
+    document.add("group_id", groupID)
+    document.add("purchased_at", purchasedAt)
+    document.add("originally_purchased_at", originallyPurchasedAt)
+    document.add("expires_at", expiresAt)
+    document.add("quantity", quantity)
+    document.add("ownership", ownership.rawValue)
+    document.add("renewal", isRenewal)
+    document.add("price", price.kept)
+    document.add("storefront", storefront?.document ?? .null)
+    document.add("offer", offer?.document ?? .null)
+    document.add("token", appAccountToken)
+    document.add("upgraded", isUpgraded)
+    document.add("revocation", revocation?.document ?? .null)
+    document.add("finished", isFinished)
+    return document.build()
   }
 
   init(_ fields: Fields) throws(JSONShapeError) {
@@ -105,15 +123,25 @@ extension AppliedOffer {
 
 extension LedgerSubscription {
   fileprivate var document: JSON {
-    [
-      "group_id": JSON(groupID), "ownership": JSON(ownership.rawValue), "original_id": JSON(originalID),
-      "originally_purchased_at": JSON(originallyPurchasedAt), "product_id": JSON(productID),
-      "latest_id": JSON(latestID), "started_at": JSON(startedAt), "anchor": JSON(anchor),
-      "period_start": JSON(periodStart), "period_end": JSON(periodEnd), "state": state.document,
-      "will_renew": JSON(willRenew), "next_product_id": JSON(nextProductID), "offer": offer?.document ?? .null,
-      "next_offer": nextOffer?.document ?? .null, "consent": JSON(priceIncrease?.consent.rawValue),
-      "token": JSON(appAccountToken),
-    ]
+    let document = ObjectBuilder()
+    document.add("group_id", groupID)
+    document.add("ownership", ownership.rawValue)
+    document.add("original_id", originalID)
+    document.add("originally_purchased_at", originallyPurchasedAt)
+    document.add("product_id", productID)
+    document.add("latest_id", latestID)
+    document.add("started_at", startedAt)
+    document.add("anchor", anchor)
+    document.add("period_start", periodStart)
+    document.add("period_end", periodEnd)
+    document.add("state", state.document)
+    document.add("will_renew", willRenew)
+    document.add("next_product_id", nextProductID)
+    document.add("offer", offer?.document ?? .null)
+    document.add("next_offer", nextOffer?.document ?? .null)
+    document.add("consent", priceIncrease?.consent.rawValue)
+    document.add("token", appAccountToken)
+    return document.build()
   }
 
   fileprivate init(_ fields: Fields) throws(JSONShapeError) {

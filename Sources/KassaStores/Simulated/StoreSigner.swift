@@ -13,7 +13,7 @@ struct StoreSigner: Sendable {
   init(_ authority: SigningAuthority, _ payload: TransactionPayload, time: any TimeSource) {
     self.authority = authority
     verifier = SignedDataVerifier(anchors: [authority.root], time: time)
-    let environments: Set<StoreTransaction.Environment> = [payload.environment == .xcode ? .xcode : .sandbox]
+    let environments: [StoreTransaction.Environment] = [payload.environment == .xcode ? .xcode : .sandbox]
     expectation = SignedDataExpectation(.transaction, bundleID: payload.bundleID, environments: environments)
     appExpectation = SignedDataExpectation(.appTransaction, bundleID: payload.bundleID, environments: environments)
   }
