@@ -167,10 +167,10 @@ void kassa_json_release(struct json_t *document);
  * docs/receipts.md has the rules, every reason for a refusal, and what is not checked: there is no online look-up of
  * revoked certificates. docs/documents.md, "Verification", has the fields.
  *
- * Returns {"verified":true,"payload":{...},"transaction":{...},...}, or
+ * Returns {"verified":true,"payload":{...},...}, or
  * {"verified":false,"reason":"wrong_environment","message":"..."}; a wrong request has the reason "invalid_request".
  * NULL only for a request that is no object. Needs no client, reads no file and no network, and may be called from any
- * thread; takes about a third longer than one P-256 signature check, once a certificate chain has been seen.
+ * thread; takes about a quarter longer than one P-256 signature check, once a certificate chain has been seen.
  */
 struct json_t *kassa_verify(const struct json_t *request);
 

@@ -20,19 +20,15 @@ public enum Verification {
   }
 
   private static func verified(_ data: SignedDataVerifier.Verified, _ request: VerificationRequest) -> JSON {
-    var transaction: JSON = .null
-    var problem: JSON = .null
-    if request.expected.kind == .transaction {
-      do throws(Refusal) {
-        transaction = try StoreTransaction(applePayload: data.payload, proof: "").document
-      } catch { problem = JSON(error.message) }
-    }
     let reply = ObjectBuilder()
     reply.add("verified", true)
     reply.add("payload", data.payload)
-    reply.add("transaction", transaction)
-    reply.add("transaction_problem", problem)
     reply.add("root", data.root)
+    if request.readsTransaction, request.expected.kind == .transaction {
+      do throws(Refusal) {
+        reply.add("transaction", try StoreTransaction(applePayload: data.payload, proof: "").document)
+      } catch { reply.add("transaction_problem", error.message) }
+    }
     return reply.build()
   }
 

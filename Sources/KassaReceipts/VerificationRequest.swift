@@ -8,6 +8,8 @@ struct VerificationRequest: Sendable {
   let expected: SignedDataExpectation
   /// Root certificates in base64, where they lie in the request; nil for Apple's own.
   let roots: JSON?
+  /// Whether the payload of a transaction is to be read as well.
+  let readsTransaction: Bool
   /// Stands for the present time, in tests.
   let now: Int64?
 
@@ -26,12 +28,13 @@ struct VerificationRequest: Sendable {
           $0.overflow ? .max : $0.partialValue
         })
       roots = try fields.optionalValue("roots", "an array", where: \.isArray)
+      readsTransaction = try fields.optionalBool("read_transaction") ?? false
       now = try fields.optionalInteger("now")
     } catch { throw Refusal(.invalidRequest, "request: \(error)") }
   }
 
   private static let keys = [
-    "text", "kind", "bundle_id", "app_apple_id", "environments", "roots", "now", "max_age_s",
+    "text", "kind", "bundle_id", "app_apple_id", "environments", "roots", "now", "max_age_s", "read_transaction",
   ]
 
   private static func environments(_ fields: Fields) throws(JSONShapeError) -> [StoreTransaction.Environment] {

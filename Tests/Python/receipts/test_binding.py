@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from base64 import b64encode
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -20,6 +21,16 @@ def chain() -> Chain:
 
 def payload(**changes: Any) -> dict[str, Any]:
     return signed_data.transaction(random.Random(1), "Production") | changes
+
+
+def test_a_transaction_is_read_on_request_only(chain: Chain) -> None:
+    library = _library.load()
+    roots = [b64encode(chain.root_der).decode()]
+    request = {"text": chain.sign(payload()), "kind": "transaction", "roots": roots}
+    for asked in (None, False, True):
+        with library.lend({**request, "read_transaction": asked}) as lent:
+            found = library.take(library.functions.kassa_verify(lent))
+        assert sorted(found) == ["payload", "root"] + ["transaction"] * (asked is True) + ["verified"]
 
 
 def test_what_is_verified_is_read(chain: Chain) -> None:

@@ -26,7 +26,7 @@ def verify(
     now: datetime | None,
 ) -> Verification:
     """See `kassa.verify`."""
-    request: dict[str, Any] = {"text": text, "kind": kind, "environments": environments}
+    request: dict[str, Any] = {"text": text, "kind": kind, "environments": environments, "read_transaction": True}
     if bundle_id is not None:
         request["bundle_id"] = bundle_id
     if app_apple_id is not None:
