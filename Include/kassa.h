@@ -305,7 +305,9 @@ uint64_t kassa_revision(const kassa_client *client);
 /* Start                                                                                                            */
 /*                                                                                                                  */
 /* Operations return a number at once, or 0 for a wrong call. Each ends exactly once, in a completion document with  */
-/* "result" or "error", taken by kassa_wait or kassa_next_event. docs/documents.md lists the results.                */
+/* "result" or "error", taken by kassa_wait or kassa_next_event. docs/documents.md lists the results. None waits for */
+/* ever: the network has 30 s for a request with its retries, the host 60 s to answer one, and the user 30 min or    */
+/* "timeout_s" of "checkout"; kassa_cancel ends any of them at once.                                                 */
 
 /*
  * Sets what the client works with. `config` is described in docs/documents.md, "Configuration"; only "backend" is
@@ -350,7 +352,7 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  *
  * Result: {"outcome":"purchased","receipt_id":...,"membership":{...},...}; "membership" is null if the service has not
  * made it in that time. Other outcomes: "pending" (a payment that settles later), "cancelled" (by the user or after
- * "timeout_s", the service being asked once more first; or at once by kassa_cancel), "disabled" ("enabled":false).
+ * "timeout_s" of "checkout", the service being asked once more first; or at once by kassa_cancel), "disabled" ("enabled":false).
  * A success that arrives later is a change with the cause "purchase". A declined payment is the error
  * "payment_failed". One purchase at a time: a second one fails with "purchase_in_progress".
  *
@@ -499,9 +501,10 @@ int kassa_event_fd(const kassa_client *client);
 void kassa_set_wakeup(kassa_client *client, void (*wakeup)(void *userdata), void *userdata);
 
 /*
- * Answers a request, from any thread, now or much later. `reply` is described with each request in docs/documents.md;
- * {"error":{"message":"..."}} says that the host cannot. False if there is no such request any more: answered,
- * withdrawn, or never sent.
+ * Answers a request, from any thread, now or after the user has done something. `reply` is described with each request
+ * in docs/documents.md; {"error":{"message":"..."}} says that the host cannot. A request that waits too long is
+ * withdrawn: after 60 s, and after "timeout_s" of "checkout" (30 min by default) where the user takes part. False if
+ * there is no such request any more: answered, withdrawn, or never sent.
  */
 bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_t *reply);
 

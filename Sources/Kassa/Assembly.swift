@@ -126,7 +126,9 @@ private func presenter(
   _ configuration: Configuration, _ sandbox: Sandbox?, _ surroundings: Surroundings
 ) throws(KassaError) -> any CheckoutPresenter {
   switch configuration.presenter {
-  case .host: return surroundings.hostPresenter(returnURL: configuration.returnURL)
+  case .host:
+    return surroundings.hostPresenter(
+      returnURL: configuration.returnURL, timeoutSeconds: configuration.checkoutTimeoutSeconds)
   case .browser:
     let loop = surroundings.loop
     return BrowserPresenter(

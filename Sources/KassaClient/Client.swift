@@ -33,7 +33,7 @@ public final class Client: Sendable {
       let opened = try StorageDirectory.open(options.storage, wallMilliseconds: time.wallMilliseconds)
       let knowledge = try Self.knowledge(in: opened.storage, time: time, random: random)
       queue = try EventQueue(loop: loop, log: options.log)
-      requests = HostRequests(queue: queue)
+      requests = HostRequests(queue: queue, loop: loop, time: time)
       let link = EngineLink(loop: loop)
       state = ClientState(
         knowledge: knowledge, queue: queue, time: time, answers: AnswerTable(random: SystemRandom()),

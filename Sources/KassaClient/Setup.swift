@@ -81,13 +81,16 @@ public struct Surroundings: Sendable {
   }
 
   /// The presenter that asks the host.
-  public func hostPresenter(returnURL: String?) -> any CheckoutPresenter {
-    HostPresenter(requests: requests, returnURL: returnURL)
+  public func hostPresenter(returnURL: String?, timeoutSeconds: Int64) -> any CheckoutPresenter {
+    HostPresenter(requests: requests, returnURL: returnURL, timeoutSeconds: timeoutSeconds)
   }
 
-  /// Asks the host something about its store.
+  /// Asks the host something about its store. What the user takes part in may take as long as a checkout.
   public func askStore(_ method: String, _ params: JSON) async throws(KassaError) -> JSON {
-    try await requests.ask("store", method, params)
+    let hasUser =
+      ["purchase", "restore", "sheet"].contains(method) || StoreMethod(rawValue: method).map(\.hasUser) ?? false
+    return try await requests.ask(
+      "store", method, params, within: hasUser ? Constants.checkoutTimeoutSeconds : Constants.hostAnswerSeconds)
   }
 
   /// Starts a task on the loop.

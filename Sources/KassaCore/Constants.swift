@@ -132,6 +132,8 @@ public enum Constants {
   public static let openCheckoutSlowPollMilliseconds: Int64 = 30_000
   public static let openCheckoutFastPhaseMilliseconds: Int64 = 120_000
   public static let checkoutTimeoutSeconds: Int64 = 1_800
+  /// Kassa: a host answers so soon what it needs to ask no user.
+  public static let hostAnswerSeconds: Int64 = 60
   /// Kassa: after a purchase ended without a result, a late success is looked for at the slow pace for so long, and then
   /// so often.
   public static let lateSuccessMilliseconds: Int64 = 600_000

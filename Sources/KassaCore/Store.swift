@@ -61,6 +61,14 @@ public enum StoreMethod: String, Sendable, CaseIterable {
   case appTransaction = "app_transaction"
   case messages
   case displayMessage = "display_message"
+
+  /// Whether the store may show something to its user, who may take long.
+  public var hasUser: Bool {
+    switch self {
+    case .manageSubscriptions, .presentCodeRedemption, .beginRefund, .appTransaction, .displayMessage: true
+    case .storefront, .canMakePayments, .subscriptionStatus, .entitlements, .messages: false
+    }
+  }
 }
 
 /// A purchase that is about to be made.

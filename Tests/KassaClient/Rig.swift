@@ -251,7 +251,8 @@ final class Network: Sendable {
       let presenter: any CheckoutPresenter =
         configuration.presenter == .simulated
         ? SimulatedPresenter(sandbox, card: configuration.card)
-        : surroundings.hostPresenter(returnURL: configuration.returnURL)
+        : surroundings.hostPresenter(
+          returnURL: configuration.returnURL, timeoutSeconds: configuration.checkoutTimeoutSeconds)
       return Setup(
         scope: scope.with { $0 }, backend: .memberships(backend), presenter: presenter, webMethod: "whop", store: store,
         planMappings: whop.planMappings, storeEnvironments: environments.with { $0 },

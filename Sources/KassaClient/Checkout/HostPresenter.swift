@@ -5,6 +5,7 @@ import KassaJSON
 struct HostPresenter: CheckoutPresenter {
   let requests: HostRequests
   let returnURL: String?
+  let timeoutSeconds: Int64
 
   var offersApplePay: Bool { true }
 
@@ -14,17 +15,17 @@ struct HostPresenter: CheckoutPresenter {
   }
 
   func prepare() async throws(KassaError) -> any PreparedCheckout {
-    HostCheckout(requests: requests, returnURL: returnURL)
+    HostCheckout(requests: requests, returnURL: returnURL, timeoutSeconds: timeoutSeconds)
   }
 }
 
 private final class HostCheckout: PreparedCheckout {
   let returnURL: String?
   private let requests: HostRequests
+  private let timeoutSeconds: Int64
 
-  init(requests: HostRequests, returnURL: String?) {
-    self.requests = requests
-    self.returnURL = returnURL
+  init(requests: HostRequests, returnURL: String?, timeoutSeconds: Int64) {
+    (self.requests, self.returnURL, self.timeoutSeconds) = (requests, returnURL, timeoutSeconds)
   }
 
   func present(_ checkout: Checkout, of attempt: PurchaseAttempt) async throws(KassaError) -> CheckoutEnding {
@@ -39,7 +40,14 @@ private final class HostCheckout: PreparedCheckout {
       ]
     }
     let method = checkout.applePay == nil ? "present" : "apple_pay"
-    let reply = try await requests.ask("checkout", method, .object(parameters))
+    let reply: JSON
+    do throws(KassaError) {
+      reply = try await requests.ask("checkout", method, .object(parameters), within: timeoutSeconds)
+    } catch {
+      // As in a browser, a checkout that stays open for so long was left.
+      if error.code == .timedOut { return .cancelled }
+      throw error
+    }
     if let message = reply.hostError {
       throw KassaError(reply["error"]?["code"]?.string == "unsupported" ? .unsupported : .checkoutFailed, message)
     }

@@ -87,6 +87,7 @@ actor HostTokens: AccessTokenSource {
       lastFailure = nil
       return .success(token.text)
     } catch {
+      let error = error.code == .timedOut ? unavailable(error.message) : error
       if error.code == .tokenUnavailable {
         failures += 1
         lastFailure = error

@@ -124,7 +124,7 @@ def test_s070_a_sender_that_dies_hands_over(programs: Programs, service: Service
     deliveries = [row["deliveries"] for row in service.receipts()]
     assert len(deliveries) == 400
     # What was accepted and not written down before the end is sent again: one batch at most.
-    assert sum(deliveries) <= 400 + 65
+    assert sum(deliveries) <= 400 + 257
     assert max(deliveries) <= 2
 
 
