@@ -85,6 +85,7 @@ extension Engine {
     (people.catalogueFetchedAt, people.catalogueAppVersion) = (
       cache?.catalogue?.fetchedAt, cache?.catalogue?.appVersion
     )
+    (people.catalogueAskedAt, people.unsoldPerks) = (nil, [])
     if let active { ensureAnonymousID(active) }
     mapReceipts()
     checkRenewals()

@@ -418,9 +418,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
       defer { armTimer() }
       return body()
     }
+    let isIdleWorkDue = !idleJobs.isEmpty
     endTurn()
     // What the body put in is for the next turn.
-    if !idleJobs.isEmpty || shared.with({ !$0.jobs.isEmpty && !$0.isWoken }) { interrupt() }
+    if isIdleWorkDue || shared.with({ !$0.jobs.isEmpty && !$0.isWoken }) { interrupt() }
     return value
   }
 

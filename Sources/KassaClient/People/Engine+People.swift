@@ -17,6 +17,10 @@ struct PeopleState {
   var servedTicket = 0
   var catalogueFetchedAt: Int64?
   var catalogueAppVersion: String?
+  /// When it was last asked for, on the boot clock.
+  var catalogueAskedAt: Int64?
+  /// Perks of people that no product brought, for which the catalogue has been asked for again.
+  var unsoldPerks: Set<String> = []
   /// Users whom the service refused in this run, as whom they were told to it, and who asked before.
   var refusedLogIns: [DistinctID: (previous: DistinctID, before: ClientState.PeopleIdentity)] = [:]
 }
@@ -86,8 +90,6 @@ extension Engine {
     if state.knowledge.catalogue == nil {
       // Without one the person's perks still count; products wait for it.
       do throws(KassaError) { try await refreshCatalogue(cause) } catch { reportCatalogue(error) }
-    } else if isCatalogueStale(active) {
-      Task(executorPreference: loop) { await self.refreshCatalogueInBackground() }
     }
     try await refreshPerson(cause)
   }
@@ -104,6 +106,7 @@ extension Engine {
       if !isFresh { return try shared.get() }
     }
     people.personAskedAt = time.bootNanoseconds
+    freshenCatalogue(active)
     let number = active.number
     let task = Task(executorPreference: loop) { () -> Result<Void, KassaError> in
       await self.outcome { engine throws(KassaError) in
@@ -145,6 +148,7 @@ extension Engine {
         knowledge.person = known
         knowledge.listedAt[user] = now
       }
+      if let person { askWhatBrings(person.grants) }
     }
     let stored = person.map { ClientStorage.StoredPerson(person: $0, fetchedAt: now) }
     let answers = answersToKeep
@@ -193,8 +197,27 @@ extension Engine {
       || state.now.subtracting(fetchedAt) > Constants.catalogueStaleMilliseconds
   }
 
+  /// What is out of date is asked for again, in the background and at most once a minute.
+  private func freshenCatalogue(_ active: Active) {
+    guard state.knowledge.catalogue != nil, isCatalogueStale(active) else { return }
+    let boot = time.bootNanoseconds
+    if let last = people.catalogueAskedAt, boot &- last < Constants.scanMilliseconds * 1_000_000 { return }
+    people.catalogueAskedAt = boot
+    Task(executorPreference: loop) { await self.refreshCatalogueInBackground() }
+  }
+
+  /// A perk that no product is known to bring may be of one that has been changed since, so it is asked about, once.
+  private func askWhatBrings(_ grants: [Person.Grant]) {
+    guard let catalogue = state.knowledge.catalogue else { return }
+    let unsold = Set(grants.filter(\.isActive).map(\.perk)).subtracting(catalogue.products.flatMap(\.perks))
+    guard !unsold.isSubset(of: people.unsoldPerks) else { return }
+    people.unsoldPerks.formUnion(unsold)
+    Task(executorPreference: loop) { await self.refreshCatalogueInBackground() }
+  }
+
   func refreshCatalogue(_ cause: Change.Cause) async throws(KassaError) {
     let active = try configured()
+    people.catalogueAskedAt = time.bootNanoseconds
     let known = state.knowledge.catalogue
     let news = try await active.people().catalogue(known: known?.version)
     guard isCurrent(active), let catalogue = news ?? known else { return }
@@ -221,6 +244,7 @@ extension Engine {
 
   /// The catalogue; where none is known, it is asked for once.
   func catalogue() async throws(KassaError) -> Catalogue {
+    if let active { freshenCatalogue(active) }
     if let known = state.knowledge.catalogue, !known.products.isEmpty { return known }
     try await refreshCatalogue(.refresh)
     return state.knowledge.catalogue ?? Catalogue()
