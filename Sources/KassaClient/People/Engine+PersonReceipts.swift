@@ -82,6 +82,7 @@ extension Engine {
   private func save(
     _ transactions: [StoreTransaction], from origin: Origin, _ active: Active, _ offered: Catalogue.Product?
   ) -> [Capture] {
+    saveRefusedIdentity()
     let saved = write { storage throws(DatabaseError) in
       try storage.database.transaction { () throws(DatabaseError) in
         var captures: [Capture] = []

@@ -14,12 +14,12 @@ extension ClientStorage {
     return try anonymousID() ?? new
   }
 
-  /// Who asks from now on, and what the service has to hear of that, in one step. Returns the number of the write.
+  /// Who asks from now on, and what the service has to hear of that, in one step. Returns the numbers of the writes.
   @discardableResult
   func save(
-    appUserID: AppUserID?, anonymousID: DistinctID, write: PersonWrite?, at now: Int64, scope: String?
-  ) throws(DatabaseError) -> Int64? {
-    try database.transaction { () throws(DatabaseError) -> Int64? in
+    appUserID: AppUserID?, anonymousID: DistinctID, writes: [PersonWrite], at now: Int64, scope: String?
+  ) throws(DatabaseError) -> [Int64] {
+    try database.transaction { () throws(DatabaseError) -> [Int64] in
       try setAppUserID(appUserID)
       if try self.anonymousID() != anonymousID {
         try database.run("INSERT OR REPLACE INTO facts VALUES ('anonymous_id', ?)", [.text(anonymousID.text)])
@@ -28,8 +28,12 @@ extension ClientStorage {
           try database.run("DELETE FROM listings WHERE scope = ? AND app_user_id = ''", [.text(scope)])
         }
       }
-      guard let write, let scope else { return nil }
-      return try add(write, at: now, scope: scope)
+      guard let scope else { return [] }
+      var numbers: [Int64] = []
+      for write in writes {
+        if let number = try add(write, at: now, scope: scope) { numbers.append(number) }
+      }
+      return numbers
     }
   }
 
