@@ -179,16 +179,17 @@ extension Engine {
   private func postpone(_ row: ClientStorage.ReceiptRow, _ error: KassaError, in pass: OutboxPass, _ active: Active) {
     let now = state.now
     let attempts = row.receipt.attempts + 1
-    let until: Int64
-    if let wait = error.retryAfterMilliseconds {
+    // A wait that is over at once, or a date that has passed, shortens none.
+    let wait = max(
+      min(error.retryAfterMilliseconds ?? 0, Constants.longestRetryAfterMilliseconds),
+      RetryPolicy.interactive.delay(retry: attempts, jitter: random.fraction()))
+    let until = now.adding(wait)
+    if error.retryAfterMilliseconds != nil {
       // What the service says of one receipt it says of all.
-      until = now.adding(min(wait, Constants.longestRetryAfterMilliseconds))
       write { storage throws(DatabaseError) in
         try storage.hold(receiptsUntil: until, scope: active.setup.scope, now: now)
       }
       pass.mustLookAgain = true
-    } else {
-      until = now.adding(RetryPolicy.interactive.delay(retry: attempts, jitter: random.fraction()))
     }
     if error.code == .notServiceAnswer {
       // It would answer the others, too.
