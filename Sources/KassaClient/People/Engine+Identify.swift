@@ -181,7 +181,9 @@ extension Engine {
   private func sendPersonWrites(
     _ active: Active, own: (number: Int64?, write: ClientStorage.PersonWrite)?
   ) async -> Result<Person, KassaError>? {
-    guard case .people(let backend) = active.setup.backend, !active.isInert else { return nil }
+    guard case .people(let backend) = active.setup.backend, !active.isInert, personWritesHeldUntil(active) == nil else {
+      return nil
+    }
     var writes: [(number: Int64?, write: ClientStorage.PersonWrite)]
     do throws(DatabaseError) {
       writes = try storage.personWrites(scope: active.setup.scope).map { ($0.number, $0.write) }
@@ -208,6 +210,8 @@ extension Engine {
         let isOwnRefusal = isOwn && error.code == .unauthorized && error.status != nil
         guard isOwnRefusal || !(error.isTransient || [.cancelled, .unauthorized].contains(error.code)) else {
           outbox.writeFailures += 1
+          // Of an open circuit breaker the wait is our own, and may end earlier.
+          if error.status != nil, let wait = error.retryAfterMilliseconds { holdPersonWrites(wait, active) }
           return nil
         }
         forget(number)
@@ -219,6 +223,20 @@ extension Engine {
     }
     outbox.writeFailures = 0
     return nil
+  }
+
+  /// Until when the service wants to hear nothing of people; nil when it does.
+  func personWritesHeldUntil(_ active: Active) -> Int64? {
+    (try? storage.heldUntil(.people, scope: active.setup.scope, now: state.now)) ?? nil
+  }
+
+  /// What the service says of one write it says of all.
+  private func holdPersonWrites(_ milliseconds: Int64, _ active: Active) {
+    let now = state.now
+    let until = now.adding(min(milliseconds, Constants.longestRetryAfterMilliseconds))
+    write { storage throws(DatabaseError) in
+      try storage.hold(.people, until: until, scope: active.setup.scope, now: now)
+    }
   }
 
   private func forget(_ number: Int64?) {
