@@ -64,6 +64,7 @@ extension ClientStorage.PersonWrite {
     switch self {
     case .identify(let identification): ["kind": "identify", "distinct_id": JSON(identification.id.text)]
     case .attributes(_, let id): ["kind": "attributes", "distinct_id": JSON(id.text)]
+    case .unreadable(let kind, let id): ["kind": JSON(kind), "distinct_id": JSON(id.text)]
     }
   }
 }

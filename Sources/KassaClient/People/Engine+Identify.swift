@@ -200,6 +200,9 @@ extension Engine {
         switch write {
         case .identify(let identification): person = try await backend.identify(identification)
         case .attributes(let attributes, let id): person = try await backend.setAttributes(attributes, of: id)
+        case .unreadable(let kind, let id):
+          drop(number, kind, id)
+          continue
         }
         outbox.writeFailures = 0
         forget(number)
@@ -237,6 +240,14 @@ extension Engine {
     write { storage throws(DatabaseError) in
       try storage.hold(.people, until: until, scope: active.setup.scope, now: now)
     }
+  }
+
+  private func drop(_ number: Int64?, _ kind: String, _ id: DistinctID) {
+    reportOnce(
+      "queue_record_dropped:\(number ?? 0)",
+      "what the service had yet to hear of a person is damaged on disk, so it cannot be told and is forgotten",
+      ["kind": JSON(kind), "distinct_id": JSON(id.text)])
+    forget(number)
   }
 
   private func forget(_ number: Int64?) {
