@@ -97,7 +97,8 @@ import Testing
     #expect(identifications(again) == 1)
   }
 
-  @Test("S073 A log-in that neither the disk nor the service takes fails, and is taken back") func failedLogIn() throws {
+  @Test("S073 A log-in that neither the disk nor the service takes fails, and is taken back") func failedLogIn() throws
+  {
     let booth = try Booth(storage: directory.path)
     let nobody = booth.distinctID
     booth.rig.network.set(.offline)
