@@ -134,4 +134,46 @@ import Testing
     booth.waitLonger { booth.client.pending?["writes"]?.elements.isEmpty == true }
     #expect(booth.client.pending?["writes"]?.elements.isEmpty == true)
   }
+
+  @Test("S071 A receipt that the disk refuses after the charge is kept and sent as soon as it takes something")
+  func receipt() throws {
+    let booth = try Booth(storage: directory.path)
+    let transaction = try booth.sold("1")
+    booth.store.change {
+      $0.outcome = .success(.purchased(.verified(transaction)))
+      $0.isSheetOpen = true
+    }
+    let operation = booth.client.purchase("pro_monthly", [:])
+    booth.waitUntil { booth.store.calls.contains { $0.hasPrefix("purchase ") } }
+    let other = try lock()
+    booth.store.change { $0.isSheetOpen = false }
+    #expect(try booth.rig.result(of: operation)["synced"]?.bool == false)
+    let work = try booth.rig.result(of: booth.client.syncPendingWork())
+    #expect(work["completed"]?.bool == false)
+    #expect(work["pending_transaction_count"]?.integer == 1)
+    try other.script("ROLLBACK")
+    #expect(booth.pendingCount == 0)
+    let before = booth.rig.time.wallMilliseconds
+    booth.waitUntil { booth.store.finished == ["1"] }
+    #expect(try booth.accepted()["1"]?.deliveries == 1)
+    #expect(booth.rig.time.wallMilliseconds - before < 20_000)
+    #expect(try booth.rig.result(of: booth.client.syncPendingWork())["completed"]?.bool == true)
+  }
+
+  @Test("S071 Sending what waits first writes what the disk refused after a charge") func receiptOnDemand() throws {
+    let booth = try Booth(storage: directory.path)
+    let transaction = try booth.sold("1")
+    booth.store.change {
+      $0.outcome = .success(.purchased(.verified(transaction)))
+      $0.isSheetOpen = true
+    }
+    let operation = booth.client.purchase("pro_monthly", [:])
+    booth.waitUntil { booth.store.calls.contains { $0.hasPrefix("purchase ") } }
+    let other = try lock()
+    booth.store.change { $0.isSheetOpen = false }
+    #expect(try booth.rig.result(of: operation)["synced"]?.bool == false)
+    try other.script("ROLLBACK")
+    #expect(try booth.rig.result(of: booth.client.syncPendingWork())["completed"]?.bool == true)
+    #expect(try booth.accepted()["1"]?.deliveries == 1)
+  }
 }

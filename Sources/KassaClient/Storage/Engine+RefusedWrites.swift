@@ -9,9 +9,11 @@ struct RefusedWrites {
   /// Log-ins that are on their way to the service without being on disk, by number.
   var logIns: [Int: Identification] = [:]
   var lastLogIn = 0
+  /// What the store of people sold and only this process knows of, by `StoreTransaction.key`.
+  var captures: [String: (transaction: StoreTransaction, scope: String)] = [:]
   var retry: Task<Void, Never>?
 
-  var isEmpty: Bool { identities == 0 }
+  var isEmpty: Bool { identities == 0 && captures.isEmpty }
 }
 
 extension Engine {
@@ -80,8 +82,20 @@ extension Engine {
     return value
   }
 
+  /// Gives the disk everything again that it refused.
   func writeRefused() {
     saveRefusedIdentity()
+    guard let active else { return }
+    for (key, capture) in refused.captures.sorted(by: { $0.key < $1.key }) {
+      if capture.scope == active.setup.scope {
+        self.capture(capture.transaction, from: .store, active)
+      } else {
+        // Its store delivers it again when its configuration is back.
+        refused.captures[key] = nil
+      }
+      // Each refusal takes its time; the loop has other things to do.
+      if storageFailed { return }
+    }
   }
 
   func retryRefusedWrites() {
