@@ -368,7 +368,8 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  * service, or by the host upon the request offers/sign. An offer that cannot be applied is the error "offer_unavailable"
  * and buys nothing; it never falls back to the regular price. Once the store has charged, the receipt is on disk, and
  * the call waits up to 10 s for the service to accept it. Result: {"outcome":"purchased","synced":true,
- * "transaction":{...},...}; "synced" is false while the receipt waits. The transaction is finished in the store when the
+ * "transaction":{...},...}; "synced" is false while the receipt waits, or, if the disk refuses it, until it is written
+ * and sent from what is in memory or what the store lists. The transaction is finished in the store when the
  * service has accepted the receipt, not before. With "observer_mode" the error is "read_only_purchase_not_allowed".
  */
 kassa_op kassa_purchase(kassa_client *client, const char *plan_or_product, const struct json_t *options);

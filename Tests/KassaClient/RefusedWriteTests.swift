@@ -135,6 +135,24 @@ import Testing
     #expect(booth.client.pending?["writes"]?.elements.isEmpty == true)
   }
 
+  @Test("S073 A log-in that the disk refused waits on disk when the client is closed before the service was told")
+  func closedLogIn() throws {
+    let booth = try Booth(storage: directory.path)
+    booth.rig.network.set(.silent)
+    let other = try lock()
+    _ = booth.client.logIn("ada")
+    _ = booth.client.pending
+    try other.script("ROLLBACK")
+    booth.rig.close()
+    #expect(try userOnDisk() == "ada")
+    booth.rig.network.forget()
+    booth.rig.network.set(.fine)
+    let again = try Booth(storage: directory.path, after: booth)
+    again.waitUntil { identifications(again) == 1 }
+    #expect(identifications(again) == 1)
+    #expect(again.client.appUserID == "ada")
+  }
+
   @Test("S071 A receipt that the disk refuses after the charge is kept and sent as soon as it takes something")
   func receipt() throws {
     let booth = try Booth(storage: directory.path)
