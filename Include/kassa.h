@@ -368,7 +368,8 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  * service, or by the host upon the request offers/sign. An offer that cannot be applied is the error "offer_unavailable"
  * and buys nothing; it never falls back to the regular price. Once the store has charged, the receipt is on disk, and
  * the call waits up to 10 s for the service to accept it. Result: {"outcome":"purchased","synced":true,
- * "transaction":{...},...}; "synced" is false while the receipt waits. The transaction is finished in the store when the
+ * "transaction":{...},...}; "synced" is false while the receipt waits, or, if the disk refuses it, until it is written
+ * and sent from what is in memory or what the store lists. The transaction is finished in the store when the
  * service has accepted the receipt, not before. With "observer_mode" the error is "read_only_purchase_not_allowed".
  */
 kassa_op kassa_purchase(kassa_client *client, const char *plan_or_product, const struct json_t *options);
@@ -385,7 +386,9 @@ kassa_op kassa_purchase(kassa_client *client, const char *plan_or_product, const
  *
  * With the "voidhash" back end the person becomes the user: whoever asked without a name is merged into them, and from
  * one user to another nothing goes over. Logins are told to the service one after another. If it refuses, the switch is
- * taken back and the error says why; if it cannot be reached, the switch stays and the login waits in the outbox.
+ * taken back and the error says why; if it cannot be reached, the switch stays and the login waits in the outbox. What
+ * the disk refuses is told to the service all the same, and written down later, as after kassa_log_out; if the service
+ * cannot be told either, the switch is taken back and the error is "storage".
  * Result: {"app_user_id":...,"person":{...},"deferred":false}. (Voidhash, identify.)
  */
 kassa_op kassa_log_in(kassa_client *client, const char *app_user_id, const struct json_t *attributes);
@@ -401,6 +404,7 @@ kassa_op kassa_set_attributes(kassa_client *client, const struct json_t *set, co
 /*
  * Logs the user out, at once: from now on the unclaimed memberships of this device count, and no others. With the
  * "voidhash" back end whoever asks from now on is somebody new without a name. Receipts that wait stay their owner's.
+ * If the disk refuses it, it is written down as soon as the disk takes something, at the latest by kassa_close.
  */
 void kassa_log_out(kassa_client *client);
 

@@ -86,6 +86,7 @@ actor Engine {
   /// The trusted time that is on disk.
   var savedTime: Int64?
   var storageFailed = false
+  var refused = RefusedWrites()
   var watch: StorageWatch?
 
   init(
@@ -175,7 +176,7 @@ actor Engine {
   /// The last words: the time, and the end of everything that waits.
   func shutDown() {
     keepTime()
-    if state.knowledge.unsavedIdentities > 0 { saveIdentity() }
+    saveIdentityAtTheEnd()
     if let active, let answersToKeep {
       write { storage throws(DatabaseError) in try storage.keep(answersToKeep, scope: active.setup.scope) }
     }
@@ -183,7 +184,8 @@ actor Engine {
     watch = nil
     stopOutbox()
     active?.setup.store?.close()
-    for task in [settling, retry, expiry, renewalCheck, laterScan, people.chase].compactMap(\.self) + lateLooks.values {
+    let tasks = [settling, retry, expiry, renewalCheck, laterScan, people.chase, refused.retry]
+    for task in tasks.compactMap(\.self) + lateLooks.values {
       task.cancel()
     }
     active = nil

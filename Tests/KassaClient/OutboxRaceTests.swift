@@ -129,10 +129,10 @@ import Testing
     let receipt = OutgoingReceipt(platform: .apple, transactionID: "1", owner: owner)
     let row = try #require(try storage.receiptRow(storage.add(receipt, nil, scope: "s"), scope: "s"))
     try storage.save([(row, .postponed(until: Rig.start + year, attempts: 1, refusedAt: nil))], scope: "s")
-    try storage.hold(receiptsUntil: Rig.start + year, scope: "s", now: Rig.start + year - 1)
+    try storage.hold(.receipts, until: Rig.start + year, scope: "s", now: Rig.start + year - 1)
     #expect(try storage.waitingReceipts(dueBy: Rig.start, limit: 9, scope: "s").count == 1)
-    #expect(try storage.receiptsHeldUntil(scope: "s", now: Rig.start) == nil)
-    #expect(try storage.receiptsHeldUntil(scope: "s", now: Rig.start + year - 1) == Rig.start + year)
+    #expect(try storage.heldUntil(.receipts, scope: "s", now: Rig.start) == nil)
+    #expect(try storage.heldUntil(.receipts, scope: "s", now: Rig.start + year - 1) == Rig.start + year)
   }
 
   @Test("Owners are found by tokens in any case, also those of Google's orders")

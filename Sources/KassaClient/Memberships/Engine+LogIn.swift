@@ -11,21 +11,14 @@ extension Engine {
     defer { firstTries.remove(temporary) }
     let active = try configured()
     let current = state.identity.appUserID
-    let saved = write { storage throws(DatabaseError) in
-      try storage.save(
-        appUserID: current, claim: (active.setup.scope, claim.appUserID, claim.loggedInAt))
+    let saved = writeIdentity(switches: 1) { storage throws(DatabaseError) in
+      try storage.save(appUserID: current, claims: [claim], scope: active.setup.scope)
     }
+    number([claim], saved ?? [])
     var claim = claim
-    if let id = saved ?? nil { claim.id = id }
+    if let id = saved?.first { claim.id = id }
     firstTries.insert(claim.id)
     defer { firstTries.remove(claim.id) }
-    state.change(.login) { knowledge in
-      knowledge.unsavedIdentities -= 1
-      for index in knowledge.ownership.pendingClaims.indices
-      where knowledge.ownership.pendingClaims[index].id == temporary {
-        knowledge.ownership.pendingClaims[index].id = claim.id
-      }
-    }
     var claimed: [String] = []
     var isDeferred = false
     do throws(KassaError) {
@@ -86,7 +79,12 @@ extension Engine {
       learn([row], listed: nil, cause: .login)
       claimed(row.id)
     }
-    write { storage throws(DatabaseError) in try storage.removeClaim(claim.id) }
-    state.change(.login) { $0.ownership.pendingClaims.removeAll { $0.id == claim.id } }
+    // The disk may have taken it meanwhile, and given it another number.
+    func isDone(_ other: PendingClaim) -> Bool {
+      other.appUserID == claim.appUserID && other.loggedInAt == claim.loggedInAt
+    }
+    let numbers = state.knowledge.ownership.pendingClaims.filter(isDone).map(\.id)
+    write { storage throws(DatabaseError) in for number in numbers { try storage.removeClaim(number) } }
+    state.change(.login) { $0.ownership.pendingClaims.removeAll(where: isDone) }
   }
 }

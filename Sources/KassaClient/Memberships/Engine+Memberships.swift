@@ -147,13 +147,13 @@ extension Engine {
     }
     guard let newest = late.map(\.createdAt).max() else { return }
     let at = max(state.now, newest)
-    let id = write { storage throws(DatabaseError) in
-      try storage.save(appUserID: user, claim: (active.setup.scope, user, at))
+    var claim = PendingClaim(id: 0, appUserID: user, loggedInAt: at)
+    let ids = write { storage throws(DatabaseError) in
+      try storage.save(appUserID: user, claims: [claim], scope: active.setup.scope)
     }
-    guard let id = id ?? nil else { return }
-    state.change(.purchase) {
-      $0.ownership.pendingClaims.append(PendingClaim(id: id, appUserID: user, loggedInAt: at))
-    }
+    guard let id = ids?.first else { return }
+    claim.id = id
+    state.change(.purchase) { [claim] in $0.ownership.pendingClaims.append(claim) }
     scheduleRetry()
   }
 

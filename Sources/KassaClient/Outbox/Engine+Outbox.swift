@@ -65,15 +65,17 @@ extension Engine {
     if outbox.isBroken { return Constants.backgroundBackoffCapMilliseconds }
     let now = state.now
     let next = (try? storage.nextReceiptTime(scope: active.setup.scope, now: now)) ?? nil
-    let held = (try? storage.receiptsHeldUntil(scope: active.setup.scope, now: now)) ?? nil
+    let held = (try? storage.heldUntil(.receipts, scope: active.setup.scope, now: now)) ?? nil
     let quiet = outbox.quietUntil.subtracting(time.bootNanoseconds / 1_000_000)
     // No wait is longer than that after a refusal: see `waitingReceipts`.
     let receipts = next.map {
       max(min(max($0, held ?? 0).subtracting(now), Constants.refusedReceiptMilliseconds), quiet)
     }
-    let writes =
+    let writesHeld = personWritesHeldUntil(active).map { $0.subtracting(now) }
+    let writesFailed =
       outbox.writeFailures > 0
       ? RetryPolicy.interactive.delay(retry: outbox.writeFailures, jitter: random.fraction()) : nil
+    let writes = [writesHeld, writesFailed].compactMap(\.self).max()
     guard let wait = [receipts, writes].compactMap(\.self).min() else { return nil }
     switch pause {
     case .unauthorized: return nil
@@ -127,7 +129,7 @@ extension Engine {
   private func nextRows(_ pass: OutboxPass, _ active: Active) -> [ClientStorage.ReceiptRow]? {
     let now = state.now
     do throws(DatabaseError) {
-      let isHeld = try storage.receiptsHeldUntil(scope: active.setup.scope, now: now) != nil
+      let isHeld = try storage.heldUntil(.receipts, scope: active.setup.scope, now: now) != nil
       let rows = try storage.waitingReceipts(
         after: pass.last, dueBy: now, retriesToo: pass.urgency == .everything, restoresOnly: isHeld,
         limit: Constants.outboxBatch, scope: active.setup.scope)
@@ -179,16 +181,17 @@ extension Engine {
   private func postpone(_ row: ClientStorage.ReceiptRow, _ error: KassaError, in pass: OutboxPass, _ active: Active) {
     let now = state.now
     let attempts = row.receipt.attempts + 1
-    let until: Int64
-    if let wait = error.retryAfterMilliseconds {
+    // A wait that is over at once, or a date that has passed, shortens none.
+    let wait = max(
+      min(error.retryAfterMilliseconds ?? 0, Constants.longestRetryAfterMilliseconds),
+      RetryPolicy.interactive.delay(retry: attempts, jitter: random.fraction()))
+    let until = now.adding(wait)
+    if error.retryAfterMilliseconds != nil {
       // What the service says of one receipt it says of all.
-      until = now.adding(min(wait, Constants.longestRetryAfterMilliseconds))
       write { storage throws(DatabaseError) in
-        try storage.hold(receiptsUntil: until, scope: active.setup.scope, now: now)
+        try storage.hold(.receipts, until: until, scope: active.setup.scope, now: now)
       }
       pass.mustLookAgain = true
-    } else {
-      until = now.adding(RetryPolicy.interactive.delay(retry: attempts, jitter: random.fraction()))
     }
     if error.code == .notServiceAnswer {
       // It would answer the others, too.

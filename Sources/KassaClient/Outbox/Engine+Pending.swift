@@ -28,6 +28,7 @@ extension Engine {
   /// Sends what waits, without waiting for the next try.
   func syncPendingWork() async throws(KassaError) -> JSON {
     let active = try configured()
+    writeRefused()
     wakeOutbox(.everything)
     let deadline = time.bootNanoseconds / 1_000_000 + Constants.syncPendingWaitMilliseconds
     while outbox.sender != nil, isCurrent(active), !Task.isCancelled {
@@ -40,8 +41,11 @@ extension Engine {
     return ["completed": JSON(count == 0 && writes == 0), "pending_transaction_count": JSON(count)]
   }
 
+  /// How many receipts wait, also of those that the disk has yet to take.
   func pendingCount(_ active: Active) throws(KassaError) -> Int64 {
-    do throws(DatabaseError) { return try storage.waitingReceiptCount(scope: active.setup.scope) } catch {
+    let refused = Int64(refused.captures.values.count { $0.scope == active.setup.scope })
+    do throws(DatabaseError) { return try storage.waitingReceiptCount(scope: active.setup.scope).adding(refused) } catch
+    {
       throw KassaError(.storage, "the outbox cannot be read: \(error.message)", retryable: true)
     }
   }
@@ -64,6 +68,7 @@ extension ClientStorage.PersonWrite {
     switch self {
     case .identify(let identification): ["kind": "identify", "distinct_id": JSON(identification.id.text)]
     case .attributes(_, let id): ["kind": "attributes", "distinct_id": JSON(id.text)]
+    case .unreadable(let kind, let id): ["kind": JSON(kind), "distinct_id": JSON(id.text)]
     }
   }
 }

@@ -25,6 +25,7 @@ extension Engine {
       Task(executorPreference: loop) { await self.sendUnwritten(new, transaction) }
       return ["transaction_id": JSON(id)]
     }
+    saveRefusedIdentity()
     do throws(DatabaseError) {
       if report.isRestore {
         try storage.database.transaction { () throws(DatabaseError) in

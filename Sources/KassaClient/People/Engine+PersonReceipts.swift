@@ -10,7 +10,7 @@ extension Engine {
     case queued(ReceiptID)
     /// The service has it already; whether the store knows that it was delivered.
     case known(ReceiptID, isFinished: Bool)
-    /// The disk refused it: the store keeps it, since it is not finished, and delivers it again.
+    /// The disk refused it, and is given it again; the store keeps it, since it is not finished, and delivers it again.
     case notSaved
     /// Not for the service: it stays in the store.
     case skipped
@@ -59,10 +59,14 @@ extension Engine {
     } else if transaction.isNews, !isOld(capture, active), toldTransactions.insert(transaction.key).inserted {
       announce(transaction, capture)
     }
+    refused.captures[transaction.key] = nil
     switch capture {
     case .known(let id, _): finishAccepted(id, transaction, active)
     case .queued: wakeOutbox()
-    case .notSaved: scheduleScan()
+    case .notSaved:
+      refused.captures[transaction.key] = (transaction, active.setup.scope)
+      retryRefusedWrites()
+      scheduleScan()
     case .skipped: break
     }
     if Fault.finishFirst.isOn { Task(executorPreference: loop) { await self.finishTooEarly(transaction) } }
@@ -82,6 +86,7 @@ extension Engine {
   private func save(
     _ transactions: [StoreTransaction], from origin: Origin, _ active: Active, _ offered: Catalogue.Product?
   ) -> [Capture] {
+    saveRefusedIdentity()
     let saved = write { storage throws(DatabaseError) in
       try storage.database.transaction { () throws(DatabaseError) in
         var captures: [Capture] = []

@@ -274,19 +274,26 @@ extension ClientStorage {
 
   // MARK: Waiting as a whole
 
-  /// Until when the service wants no receipt; nil when it takes them. A longer wait than any that is believed is of a
+  /// What the service can ask to wait.
+  enum Held: String {
+    case receipts
+    /// Log-ins and attributes.
+    case people
+  }
+
+  /// Until when the service wants none of these; nil when it takes them. A longer wait than any that is believed is of a
   /// clock that has been corrected since.
-  func receiptsHeldUntil(scope: String, now: Int64) throws(DatabaseError) -> Int64? {
-    try database.run("SELECT value FROM facts WHERE name = ?", [.text("receipts_held_until \(scope)")]) {
+  func heldUntil(_ what: Held, scope: String, now: Int64) throws(DatabaseError) -> Int64? {
+    try database.run("SELECT value FROM facts WHERE name = ?", [.text("\(what.rawValue)_held_until \(scope)")]) {
       $0.integer(0)
     }.first.flatMap { now < $0 && $0 <= now.adding(Constants.longestRetryAfterMilliseconds) ? $0 : nil }
   }
 
   /// A wait that is under way gets no shorter.
-  func hold(receiptsUntil time: Int64, scope: String, now: Int64) throws(DatabaseError) {
-    let time = max(time, try receiptsHeldUntil(scope: scope, now: now) ?? time)
+  func hold(_ what: Held, until time: Int64, scope: String, now: Int64) throws(DatabaseError) {
+    let time = max(time, try heldUntil(what, scope: scope, now: now) ?? time)
     try database.run(
-      "INSERT OR REPLACE INTO facts VALUES (?, ?)", [.text("receipts_held_until \(scope)"), .integer(time)])
+      "INSERT OR REPLACE INTO facts VALUES (?, ?)", [.text("\(what.rawValue)_held_until \(scope)"), .integer(time)])
   }
 
   // MARK: Whose purchase it is

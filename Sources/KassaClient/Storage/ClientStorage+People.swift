@@ -14,12 +14,12 @@ extension ClientStorage {
     return try anonymousID() ?? new
   }
 
-  /// Who asks from now on, and what the service has to hear of that, in one step. Returns the number of the write.
+  /// Who asks from now on, and what the service has to hear of that, in one step. Returns the numbers of the writes.
   @discardableResult
   func save(
-    appUserID: AppUserID?, anonymousID: DistinctID, write: PersonWrite?, at now: Int64, scope: String?
-  ) throws(DatabaseError) -> Int64? {
-    try database.transaction { () throws(DatabaseError) -> Int64? in
+    appUserID: AppUserID?, anonymousID: DistinctID, writes: [PersonWrite], at now: Int64, scope: String?
+  ) throws(DatabaseError) -> [Int64] {
+    try database.transaction { () throws(DatabaseError) -> [Int64] in
       try setAppUserID(appUserID)
       if try self.anonymousID() != anonymousID {
         try database.run("INSERT OR REPLACE INTO facts VALUES ('anonymous_id', ?)", [.text(anonymousID.text)])
@@ -28,8 +28,12 @@ extension ClientStorage {
           try database.run("DELETE FROM listings WHERE scope = ? AND app_user_id = ''", [.text(scope)])
         }
       }
-      guard let write, let scope else { return nil }
-      return try add(write, at: now, scope: scope)
+      guard let scope else { return [] }
+      var numbers: [Int64] = []
+      for write in writes {
+        if let number = try add(write, at: now, scope: scope) { numbers.append(number) }
+      }
+      return numbers
     }
   }
 
@@ -39,6 +43,8 @@ extension ClientStorage {
   enum PersonWrite: Equatable {
     case identify(Identification)
     case attributes(Attributes, of: DistinctID)
+    /// Damaged: nothing can be sent of it.
+    case unreadable(kind: String, of: DistinctID)
   }
 
   func add(_ write: PersonWrite, at now: Int64, scope: String) throws(DatabaseError) -> Int64? {
@@ -59,11 +65,7 @@ extension ClientStorage {
     try database.run(
       "SELECT id, kind, app_user_id, content FROM outbox WHERE scope = ? AND kind != 'claim' ORDER BY id",
       [.text(scope)]
-    ) { row in
-      PersonWrite(kind: row.text(1), person: DistinctID(row.text(2)), content: row.text(3)).map {
-        (row.integer(0), $0)
-      }
-    }.compactMap(\.self)
+    ) { ($0.integer(0), PersonWrite(kind: $0.text(1), person: DistinctID($0.text(2)), content: $0.text(3))) }
   }
 
   func removePersonWrite(_ number: Int64) throws(DatabaseError) { try removeClaim(number) }
@@ -142,7 +144,7 @@ extension ClientStorage.PersonWrite {
   var person: DistinctID {
     switch self {
     case .identify(let identification): identification.id
-    case .attributes(_, let id): id
+    case .attributes(_, let id), .unreadable(_, let id): id
     }
   }
 
@@ -150,6 +152,7 @@ extension ClientStorage.PersonWrite {
     switch self {
     case .identify: "identify"
     case .attributes: "attributes"
+    case .unreadable(let kind, _): kind
     }
   }
 
@@ -158,18 +161,23 @@ extension ClientStorage.PersonWrite {
     case .identify(let identification):
       identification.attributes.content.merging([("previous", JSON(identification.previous.text))])
     case .attributes(let attributes, _): attributes.content
+    case .unreadable: .null
     }
   }
 
-  fileprivate init?(kind: String, person: DistinctID, content: String) {
+  fileprivate init(kind: String, person: DistinctID, content: String) {
+    self = Self.readable(kind, person, content) ?? .unreadable(kind: kind, of: person)
+  }
+
+  private static func readable(_ kind: String, _ person: DistinctID, _ content: String) -> Self? {
     guard let content = try? JSON.parse(content) else { return nil }
     let attributes = Attributes(
       set: content["set"] ?? [:], setOnce: content["set_once"] ?? [:], writeID: content["write_id"]?.string)
     switch kind {
     case "identify":
       guard let previous = content["previous"]?.string else { return nil }
-      self = .identify(Identification(previous: DistinctID(previous), id: person, attributes: attributes))
-    case "attributes": self = .attributes(attributes, of: person)
+      return .identify(Identification(previous: DistinctID(previous), id: person, attributes: attributes))
+    case "attributes": return .attributes(attributes, of: person)
     default: return nil
     }
   }

@@ -78,18 +78,19 @@ final class ClientStorage: @unchecked Sendable {
     }
   }
 
-  /// The user who is logged in, and the claim that the login owes to the service, in one step.
-  /// Returns the claim's number.
-  func save(
-    appUserID: AppUserID?, claim: (scope: String, appUserID: AppUserID, at: Int64)?
-  ) throws(DatabaseError) -> Int64? {
-    try database.transaction { () throws(DatabaseError) -> Int64? in
+  /// The user who is logged in, and the claims that logins owe to the service, in one step. Returns their numbers.
+  func save(appUserID: AppUserID?, claims: [PendingClaim], scope: String?) throws(DatabaseError) -> [Int64] {
+    try database.transaction { () throws(DatabaseError) -> [Int64] in
       try setAppUserID(appUserID)
-      guard let claim else { return nil }
-      return try database.run(
-        "INSERT INTO outbox (scope, kind, app_user_id, created_at) VALUES (?, 'claim', ?, ?) RETURNING id",
-        [.text(claim.scope), .text(claim.appUserID.text), .integer(claim.at)]
-      ) { $0.integer(0) }.first
+      guard let scope else { return [] }
+      var numbers: [Int64] = []
+      for claim in claims {
+        numbers += try database.run(
+          "INSERT INTO outbox (scope, kind, app_user_id, created_at) VALUES (?, 'claim', ?, ?) RETURNING id",
+          [.text(scope), .text(claim.appUserID.text), .integer(claim.loggedInAt)]
+        ) { $0.integer(0) }
+      }
+      return numbers
     }
   }
 

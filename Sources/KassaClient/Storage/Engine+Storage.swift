@@ -17,20 +17,6 @@ extension Engine {
     write { storage throws(DatabaseError) in try storage.save(time: now) }
   }
 
-  func saveIdentity() {
-    let (user, now) = (state.identity.appUserID, state.now)
-    let scope = active?.setup.scope
-    if let anonymousID = state.knowledge.anonymousID {
-      write { storage throws(DatabaseError) in
-        try storage.save(appUserID: user, anonymousID: anonymousID, write: nil, at: now, scope: scope)
-      }
-      if active?.hasPeople ?? false { Task(executorPreference: loop) { try? await self.refreshPerson(.logout) } }
-    } else {
-      write { storage throws(DatabaseError) in _ = try storage.save(appUserID: user, claim: nil) }
-    }
-    state.edit { $0.unsavedIdentities -= 1 }
-  }
-
   /// Not before the first answers: the kernel takes its time to end a watch, and a program that only asks and leaves
   /// would wait for it.
   func startWatching() {
@@ -66,7 +52,11 @@ extension Engine {
   func write<Value>(_ body: (ClientStorage) throws(DatabaseError) -> Value) -> Value? {
     do throws(DatabaseError) {
       let value = try body(storage)
-      storageFailed = false
+      if storageFailed {
+        storageFailed = false
+        // It takes things again.
+        if !refused.isEmpty { Task(executorPreference: loop) { await self.writeRefused() } }
+      }
       return value
     } catch {
       if !storageFailed {
