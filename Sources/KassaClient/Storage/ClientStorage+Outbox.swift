@@ -178,6 +178,24 @@ extension ClientStorage {
     ).compactMap(\.self)
   }
 
+  /// The latest transaction of each series that one owner has receipts of in a store, apart from what was consumed.
+  func latestTransactions(
+    of owner: DistinctID, in platform: StoreTransaction.Platform, scope: String
+  ) throws(DatabaseError) -> [StoreTransaction] {
+    // With max() the other columns are of the row that has it (SQLite, "Bare columns in an aggregate query").
+    try database.run(
+      """
+      SELECT content, max(json_extract(content, '$.purchased_at')) FROM outgoing_receipts
+      WHERE scope = ?1 AND store = ?2 AND coalesce(restore_owner, owner) = ?3
+        AND json_extract(content, '$.kind') <> 'consumable'
+      GROUP BY json_extract(content, '$.original_id'),
+        CASE store WHEN 'google' THEN json_extract(content, '$.product_id') END
+      ORDER BY 2
+      """,
+      [.text(scope), .text(platform.rawValue), .text(owner.text)]
+    ) { StoredReceipts.decode($0.text(0)) }.compactMap(\.self)
+  }
+
   func waitingReceiptCount(scope: String) throws(DatabaseError) -> Int64 {
     try database.run(
       "SELECT count(*) FROM outgoing_receipts INDEXED BY waiting_receipts WHERE scope = ? AND accepted_at IS NULL",
