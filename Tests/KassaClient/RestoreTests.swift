@@ -8,6 +8,14 @@ import Testing
 /// What a restore sends besides what the store lists, and when it has its answer.
 @Suite struct RestoreTests {
   /// What it gives, and how long it takes by the device's clock.
+  private func timed<Value>(
+    in booth: Booth, _ body: () throws -> Value
+  ) rethrows -> (value: Value, milliseconds: Int64) {
+    let start = booth.rig.time.bootNanoseconds
+    let value = try body()
+    return (value, (booth.rig.time.bootNanoseconds - start) / 1_000_000)
+  }
+
   // MARK: What has ended
 
   @Test("The latest transaction of a subscription that has ended is sent again, and not finished again")
@@ -71,5 +79,26 @@ import Testing
     booth.rig.advance(milliseconds: 1_000)
     #expect(booth.sent().count == 2)
     #expect(booth.store.finished.isEmpty)
+  }
+
+  // MARK: The answer
+
+  @Test("A refusal for good ends the wait of a purchase, of a restore and of a look at the store at once")
+  func refusal() throws {
+    let booth = try Booth()
+    let transaction = try booth.sold("1")
+    try booth.receiptsMeet(status: 422, times: 2)
+    let purchase = try timed(in: booth) { try booth.buy("pro_monthly", transaction) }
+    #expect(purchase.value["synced"]?.bool == false)
+    #expect(purchase.milliseconds < 5_000)
+    booth.store.change { $0.entitlements = [.verified(transaction)] }
+    let look = try timed(in: booth) { try booth.rig.result(of: booth.client.syncPurchases()) }
+    #expect(look.value["synced"]?.bool == false)
+    #expect(look.milliseconds < 5_000)
+    let restore = try timed(in: booth) { try booth.rig.error(of: booth.client.restorePurchases()) }
+    #expect(restore.value["code"]?.string == "reconcile_transactions_failed")
+    #expect(restore.milliseconds < 5_000)
+    #expect(booth.sent().count == 2)
+    #expect(booth.pendingCount == 1)
   }
 }
