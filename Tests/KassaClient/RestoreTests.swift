@@ -83,6 +83,26 @@ import Testing
 
   // MARK: The answer
 
+  @Test("A restore whose receipts all arrived gives the known person, marked stale, where nobody can be asked for them")
+  func stalePerson() throws {
+    let booth = try Booth()
+    let transaction = try booth.sold("1", Booth.lifetime, kind: .nonConsumable)
+    try booth.buy("pro_lifetime", transaction)
+    booth.waitUntil { booth.rig.hasPerk("premium") }
+    booth.rig.advance(milliseconds: 20_000)
+    booth.store.change { $0.entitlements = [.verified(transaction)] }
+    #expect(booth.client.person["stale"]?.bool == false)
+    booth.rig.network.rewrite { request, response in
+      request.url.hasSuffix("/person") ? HTTPResponse(status: 503, body: []) : response
+    }
+    let result = try booth.rig.result(of: booth.client.restorePurchases())
+    #expect(result["outcome"]?.string == "completed")
+    #expect(result["restored"]?.bool == true)
+    #expect(result["person"]?["stale"]?.bool == true)
+    #expect(result["person"]?["distinct_id"]?.string == booth.distinctID)
+    #expect(booth.sent().count == 2)
+  }
+
   @Test("A refusal for good ends the wait of a purchase, of a restore and of a look at the store at once")
   func refusal() throws {
     let booth = try Booth()
