@@ -345,6 +345,8 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  *   "simulate_ask_to_buy", "confirm_in"    store: passed on, docs/store.md
  *   "label"      Apple Pay: the button's text, docs/apple-pay.md
  *
+ * What Voidhash's page lists as not supported ("products", "billing_plan", ...) is "unsupported"; docs/voidhash.md.
+ *
  * On the web, a checkout is made with the identity of this device and user, and presented as the configuration's
  * "checkout":{"presenter":...} says: "browser" opens the user's browser, "host" sends the request
  * checkout/present. Whatever the presenter reports, the service decides: the membership that carries the number of
