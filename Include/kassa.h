@@ -515,9 +515,9 @@ bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_
 
 /*
  * Tells the library what happened outside: {"type":"foreground"} when the program comes back to the user and
- * {"type":"online"} when the network does, each heeded once a minute; and of the host's own store "transaction_updated",
- * "purchase_intent", "store_message" and "storefront_changed", as docs/store.md describes them. True if it was
- * understood; if not, the diagnostic "notification_refused" says why.
+ * {"type":"online"} when the network does, each heeded once a minute (the library's own requests tell of the network,
+ * too); and of the host's own store "transaction_updated", "purchase_intent", "store_message" and "storefront_changed",
+ * as docs/store.md describes them. True if it was understood; if not, the diagnostic "notification_refused" says why.
  */
 bool kassa_notify(kassa_client *client, const struct json_t *event);
 

@@ -28,4 +28,31 @@ import Testing
       #expect(told().isEmpty)
     }
   }
+
+  @Test("The network that is back by the library's own requests has the store looked at, at most once a minute")
+  func ownEdge() throws {
+    let booth = try Booth()
+    booth.rig.advance(milliseconds: 61_000)
+    func looks() -> Int { booth.store.calls.filter { $0 == "unfinished" }.count }
+    var before = looks()
+    func cut() throws {
+      booth.rig.network.set(.offline)
+      #expect(try booth.rig.result(of: booth.client.setAttributes(["a": 1], [:]))["deferred"]?.bool == true)
+      booth.rig.network.set(.fine)
+      booth.waitUntil { booth.client.pending?["attributes"]?.elements.isEmpty ?? true }
+      try booth.rig.result(of: booth.client.syncPendingWork())
+      booth.rig.settle()
+    }
+    try cut()
+    #expect(looks() == before + 1)
+    try cut()
+    #expect(looks() == before + 1)
+    booth.rig.advance(milliseconds: 61_000)
+    before = looks()
+    // Nothing was missed while nothing failed.
+    try booth.rig.result(of: booth.client.setAttributes(["a": 2], [:]))
+    #expect(looks() == before)
+    try cut()
+    #expect(looks() == before + 1)
+  }
 }

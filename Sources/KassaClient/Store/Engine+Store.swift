@@ -56,8 +56,13 @@ extension Engine {
   /// What may have changed while nobody looked.
   enum ScanTrigger: String {
     case foreground
-    /// The network is back.
+    /// The network is back: the host says so, or the service answers after nobody did.
     case online
+  }
+
+  func serverAnswered() {
+    keepTime()
+    if surroundings.connection.answered() { conditionsImproved(.online) }
   }
 
   /// At most once a minute for each reason: what was paused is tried again, and the store is looked at.
