@@ -413,11 +413,12 @@ void kassa_log_out(kassa_client *client);
  *
  * With the "voidhash" back end the latest transaction of each subscription and non-consumable is sent again, also
  * those that the service has: only a restore can give this user what grants access to somebody else. These are the
- * ones that the store lists, and of what it does not list, since it has ended, those of which this user has receipts
- * here. Of another user's they are left out: they may be of another account of the store. It waits up to 20 s; if a
- * receipt does not arrive, the error is "reconcile_transactions_failed", and the receipts stay queued. The result has
- * the refreshed "person" in it; if the service took all and cannot be asked for the person then, the known one with
- * "stale" true, or null. A restore does not mean access: ask kassa_has_perk.
+ * ones that the store lists, and of what it does not list, since it has ended, those that were bought or reported here
+ * under this user's id (for 90 days at least). What was bought under another id, or reported by a transaction's id
+ * alone, is sent only if the store lists it: it may be of another account of the store. It waits up to 20 s; if a
+ * receipt is refused or does not arrive, the error is "reconcile_transactions_failed", and the receipts stay queued.
+ * The result has the refreshed "person" in it; if the service took all and cannot be asked for the person then, the
+ * known one with "stale" true, or null. A restore does not mean access: ask kassa_has_perk.
  */
 kassa_op kassa_restore_purchases(kassa_client *client);
 
