@@ -345,6 +345,8 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  *   "simulate_ask_to_buy", "confirm_in"    store: passed on, docs/store.md
  *   "label"      Apple Pay: the button's text, docs/apple-pay.md
  *
+ * What Voidhash's page lists as not supported ("products", "billing_plan", ...) is "unsupported"; docs/voidhash.md.
+ *
  * On the web, a checkout is made with the identity of this device and user, and presented as the configuration's
  * "checkout":{"presenter":...} says: "browser" opens the user's browser, "host" sends the request
  * checkout/present. Whatever the presenter reports, the service decides: the membership that carries the number of
@@ -413,10 +415,14 @@ void kassa_log_out(kassa_client *client);
  * it upon a user's action only. Result: {"outcome":"completed","restored":true}, where "restored" says whether anything
  * active was found; "outcome" is "cancelled" when the user dismissed the store's sign-in.
  *
- * With the "voidhash" back end the latest transaction of each subscription and non-consumable is sent again, also those
- * that the service has: only a restore can give this user what grants access to somebody else. It waits up to 20 s; if a
- * receipt does not arrive, the error is "reconcile_transactions_failed", and the receipts stay queued. The result has the
- * refreshed "person" in it. A restore does not mean access: ask kassa_has_perk.
+ * With the "voidhash" back end the latest transaction of each subscription and non-consumable is sent again, also
+ * those that the service has: only a restore can give this user what grants access to somebody else. These are the
+ * ones that the store lists, and of what it does not list, since it has ended, those that were bought or reported here
+ * under this user's id (for 90 days at least). What was bought under another id, or reported by a transaction's id
+ * alone, is sent only if the store lists it: it may be of another account of the store. It waits up to 20 s; if a
+ * receipt is refused or does not arrive, the error is "reconcile_transactions_failed", and the receipts stay queued.
+ * The result has the refreshed "person" in it; if the service took all and cannot be asked for the person then, the
+ * known one with "stale" true, or null. A restore does not mean access: ask kassa_has_perk.
  */
 kassa_op kassa_restore_purchases(kassa_client *client);
 
@@ -514,9 +520,9 @@ bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_
 
 /*
  * Tells the library what happened outside: {"type":"foreground"} when the program comes back to the user and
- * {"type":"online"} when the network does, each heeded once a minute; and of the host's own store "transaction_updated",
- * "purchase_intent", "store_message" and "storefront_changed", as docs/store.md describes them. True if it was
- * understood; if not, the diagnostic "notification_refused" says why.
+ * {"type":"online"} when the network does, each heeded once a minute (the library's own requests tell of the network,
+ * too); and of the host's own store "transaction_updated", "purchase_intent", "store_message" and "storefront_changed",
+ * as docs/store.md describes them. True if it was understood; if not, the diagnostic "notification_refused" says why.
  */
 bool kassa_notify(kassa_client *client, const struct json_t *event);
 

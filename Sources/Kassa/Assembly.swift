@@ -24,7 +24,7 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
   let transport = transport(sandbox, whop.baseURL, configuration, surroundings)
   let store = try store(configuration, sandbox, transport, surroundings)
   let backend = WhopBackend(
-    whop, transport: transport, tokens: tokens(whop, surroundings), time: surroundings.time,
+    whop, transport: surroundings.watched(transport), tokens: tokens(whop, surroundings), time: surroundings.time,
     random: surroundings.random, source: "kassa/\(version)", now: surroundings.now,
     serverTime: surroundings.serverTime)
   return Setup(
@@ -52,7 +52,7 @@ private func voidhash(_ configuration: Configuration, _ surroundings: Surroundin
     voidhash,
     facts: VoidhashClientFacts(
       sdkVersion: version, isDebug: configuration.isDebug, isObserver: configuration.isObserver, locales: [locale]),
-    transport: transport, time: surroundings.time, random: surroundings.random,
+    transport: surroundings.watched(transport), time: surroundings.time, random: surroundings.random,
     asking: surroundings.asking, serverTime: surroundings.serverTime, report: surroundings.report)
   return Setup(
     scope: "voidhash \(voidhash.publishableKey) \(voidhash.environment.rawValue) \(voidhash.baseURL)",

@@ -308,5 +308,5 @@ private final class EngineLink: Sendable {
   }
 
   var armExpiry: @Sendable () -> Void { { self.tell { $0.armExpiry(at: $0.state.nextEndOnBootClock) } } }
-  var serverAnswered: @Sendable () -> Void { { self.tell { $0.keepTime() } } }
+  var serverAnswered: @Sendable () -> Void { { self.tell { $0.serverAnswered() } } }
 }

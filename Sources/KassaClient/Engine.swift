@@ -25,6 +25,8 @@ actor Engine {
     var setup: Setup
     var mayReadMemberships = false
     var reported: Set<String> = []
+    /// The store has answered a scan.
+    var hasReadStore = false
 
     func memberships() throws(KassaError) -> any MembershipBackend {
       guard case .memberships(let backend) = setup.backend else {

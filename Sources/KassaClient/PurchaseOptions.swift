@@ -23,6 +23,11 @@ struct PurchaseOptions: Equatable {
   private static let storeWords = ["store", "storekit", "storeKit", "apple"]
 
   init(_ document: JSON, webMethod: String?) throws(KassaError) {
+    for (option, _) in document.members {
+      if let instead = Unsupported.purchaseOptions[option] {
+        throw KassaError(.unsupported, "options.\(option) is not supported: \(instead)")
+      }
+    }
     do throws(JSONShapeError) {
       let fields = try Fields(document, path: "options")
       try fields.allowOnly(["method", "offer", "quantity", "simulate_ask_to_buy", "confirm_in", "label"])

@@ -71,6 +71,7 @@ public struct Surroundings: Sendable {
   let requests: HostRequests
   let state: ClientState
   public let log: Log
+  let connection = Connection()
   let serverAnswered: @Sendable () -> Void
   /// Tells the host something that failed nothing: code, message, details.
   public let report: @Sendable (String, String, JSON) -> Void
@@ -83,6 +84,11 @@ public struct Surroundings: Sendable {
   /// The presenter that asks the host.
   public func hostPresenter(returnURL: String?, timeoutSeconds: Int64) -> any CheckoutPresenter {
     HostPresenter(requests: requests, returnURL: returnURL, timeoutSeconds: timeoutSeconds)
+  }
+
+  /// The same transport, for requests to the service: that nobody answers them is noticed.
+  public func watched(_ transport: any HTTPTransport) -> any HTTPTransport {
+    WatchedTransport(inner: transport, connection: connection)
   }
 
   /// Asks the host something about its store. What the user takes part in may take as long as a checkout.

@@ -242,7 +242,7 @@ final class Network: Sendable {
       if configuration.backendKind == "voidhash" { return try people(configuration, surroundings) }
       let whop = try WhopConfiguration(configuration.backend)
       let sandbox = try service(whop.catalogue)
-      let transport = Cable(network: self, inner: EmbeddedTransport(sandbox, time: time))
+      let transport = surroundings.watched(Cable(network: self, inner: EmbeddedTransport(sandbox, time: time)))
       let tokens: (any AccessTokenSource)? =
         if case .host = whop.credential { surroundings.tokens(companyID: whop.companyID) } else { nil }
       let backend = WhopBackend(
@@ -272,8 +272,9 @@ final class Network: Sendable {
       voidhash,
       facts: VoidhashClientFacts(
         sdkVersion: "test", isDebug: configuration.isDebug, isObserver: configuration.isObserver, locales: ["en-US"]),
-      transport: Cable(network: self, inner: EmbeddedTransport(sandbox, time: time)), time: surroundings.time,
-      random: surroundings.random, asking: surroundings.asking, serverTime: surroundings.serverTime,
+      transport: surroundings.watched(Cable(network: self, inner: EmbeddedTransport(sandbox, time: time))),
+      time: surroundings.time, random: surroundings.random, asking: surroundings.asking,
+      serverTime: surroundings.serverTime,
       report: surroundings.report)
     return Setup(
       scope: scope.with { $0 }, backend: .people(backend), presenter: nil, webMethod: nil,

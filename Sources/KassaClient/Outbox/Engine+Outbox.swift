@@ -247,18 +247,23 @@ extension Engine {
 
   // MARK: Waiting for acceptance
 
-  /// Whether the service accepts all of these within so long.
+  /// Whether the service accepts all of these within so long. A refusal for good is an answer, too.
   func isAccepted(_ ids: [ReceiptID], within milliseconds: Int64, _ active: Active) async -> Bool {
     let deadline = time.bootNanoseconds / 1_000_000 + milliseconds
     // The last one is sent last.
     var waiting = ids
     while let id = waiting.last {
-      if (try? storage.receiptRow(id, scope: active.setup.scope))?.isAccepted ?? false {
+      let row = (try? storage.receiptRow(id, scope: active.setup.scope)) ?? nil
+      if row?.isAccepted ?? false {
         waiting.removeLast()
         continue
       }
       let left = deadline - time.bootNanoseconds / 1_000_000
       guard left > 0, isCurrent(active), !Task.isCancelled else { return false }
+      // What was refused is not sent again before the wait is over.
+      if let receipt = row?.receipt, receipt.refusedAt != nil, receipt.availableAt > state.now.adding(left) {
+        return false
+      }
       outbox.awaited[id, default: 0] += 1
       await waitForProgress(milliseconds: left)
       let others = (outbox.awaited[id] ?? 1) - 1

@@ -187,21 +187,26 @@ extension Engine {
     guard !row.isFinished, !row.receipt.isHostOwned, active.setup.store != nil,
       !active.configuration.isObserver || outbox.ownPurchases.contains(transaction.key)
     else { return }
-    let (id, number) = (row.id, active.number)
-    Task(executorPreference: loop) { await self.finishInStore(id, transaction, number) }
+    let (id, revision, number) = (row.id, row.revision, active.number)
+    Task(executorPreference: loop) { await self.finishInStore(id, revision, transaction, number) }
   }
 
-  private func finishInStore(_ id: ReceiptID, _ transaction: StoreTransaction, _ number: Int) async {
-    let key = transaction.key
+  private func finishInStore(
+    _ id: ReceiptID, _ revision: Int64, _ transaction: StoreTransaction, _ number: Int
+  ) async {
+    // A refund may be accepted while the store is still being told of the charge.
+    let key = "\(transaction.key) \(revision)"
     guard let active, active.number == number, let store = active.setup.store, finishing.insert(key).inserted else {
       return
     }
     defer { finishing.remove(key) }
-    // The host may have reported it while it was on its way.
+    // The host may have reported it while it was on its way; and what the service has yet to hear is not finished.
     let row = read { storage throws(DatabaseError) in try storage.receiptRow(id, scope: active.setup.scope) } ?? nil
-    guard let row, !row.receipt.isHostOwned, !row.isFinished else { return }
+    guard let row, row.revision == revision, !row.receipt.isHostOwned, !row.isFinished else { return }
     do throws(KassaError) { try await store.finish(transaction) } catch { return scheduleScan() }
-    write { storage throws(DatabaseError) in try storage.markFinished(id, scope: active.setup.scope) }
+    write { storage throws(DatabaseError) in
+      try storage.markFinished(id, revision: revision, scope: active.setup.scope)
+    }
   }
 
   /// How hosts see a transaction of people.

@@ -5,7 +5,8 @@ import KassaPlatform
 /// Restoring, and looking for what the service has not been given yet.
 extension Engine {
   /// Sends the latest transaction of each subscription and non-consumable again, also those that the service has: only a
-  /// restore that the user asks for may give them what grants access to somebody else.
+  /// restore that the user asks for may give them what grants access to somebody else. A store lists what holds; what has
+  /// ended is known from the receipts of whoever restores.
   func restorePeople(_ active: Active) async throws(KassaError) -> JSON {
     guard let owner = distinctID else { throw .notConfigured }
     if active.isInert { return ["outcome": "disabled", "restored": false, "person": .null] }
@@ -14,7 +15,8 @@ extension Engine {
       throw KassaError(.unsupported, "there is nothing to restore without a store: configure \"store\"")
     }
     guard try await store.restore() else { return ["outcome": "cancelled", "restored": false, "person": .null] }
-    let owned = verified(try await store.entitlements()).filter {
+    let listed = verified(try await store.entitlements())
+    let owned = (listed + (try remembered(of: owner, besides: listed, active))).filter {
       $0.kind != .consumable && $0.isNews && !isSkipped(receipt(of: $0, for: owner), active)
     }
     let ids = try await queueRestore(of: owned, for: owner, active)
@@ -27,11 +29,34 @@ extension Engine {
           + owned.map(\.id).prefix(20).joined(separator: ", "),
         retryable: true)
     }
-    try await refreshPerson(.restore, isFresh: true)
-    return [
-      "outcome": "completed", "restored": JSON(state.isAnythingActive),
-      "person": state.person,
-    ]
+    let person = try await restoredPerson()
+    return ["outcome": "completed", "restored": JSON(state.isAnythingActive), "person": person]
+  }
+
+  /// The receipts are the service's by now, so a person who cannot be asked for fails nothing: it is the one that is known,
+  /// marked stale, as with every other read (Voidhash's SDK for iOS, `getCurrentPerson`).
+  private func restoredPerson() async throws(KassaError) -> JSON {
+    do throws(KassaError) { try await refreshPerson(.restore, isFresh: true) } catch {
+      if error.code == .cancelled { throw error }
+      let known = state.person
+      return known.isNull ? known : known.merging([("stale", true)])
+    }
+    return state.person
+  }
+
+  /// What the store does not list. Only the owner's own: the account that the store has now may be another than the one
+  /// that bought what somebody else's receipts tell of, and a restore would take it from them.
+  private func remembered(
+    of owner: DistinctID, besides listed: [StoreTransaction], _ active: Active
+  ) throws(KassaError) -> [StoreTransaction] {
+    let series = Set(listed.map(\.series))
+    do throws(DatabaseError) {
+      return try storage.latestTransactions(
+        of: owner, in: active.setup.storePlatform, scope: active.setup.scope
+      ).filter { !series.contains($0.series) }
+    } catch {
+      throw KassaError(.storage, "what may be restored cannot be read: \(error.message)", retryable: true)
+    }
   }
 
   /// Some at a time in one step; others get their turn in between.
@@ -92,6 +117,11 @@ extension Engine {
       return delivery.verifiedTransaction
     }
   }
+}
+
+extension StoreTransaction {
+  /// What a transaction continues. One order of Google Play may be of several products.
+  fileprivate var series: String { platform == .google ? "\(originalID) \(productID)" : originalID }
 }
 
 extension KassaError {

@@ -94,7 +94,8 @@ extension ClientStorage {
   }
 
   /// The service is told again what it knows: the transaction was refunded, or a restore asks for it. `owner` is whose it
-  /// is from now on, once an older capture that still waits has been delivered.
+  /// is from now on, once an older capture that still waits has been delivered. What has changed is finished again, what
+  /// is only restored is not (Voidhash's SDK for iOS, `PurchaseOrchestrator`).
   @discardableResult
   func addAgain(
     _ receipt: OutgoingReceipt, _ transaction: StoreTransaction?, scope: String
@@ -118,7 +119,7 @@ extension ClientStorage {
           number = (SELECT coalesce(max(number), 0) + 1 FROM outgoing_receipts
             WHERE scope = ?1 AND accepted_at IS NULL),
           owner = ?4, restore_owner = NULL, is_restore = ?5, content = ?6, attempts = 0, available_at = 0,
-          refused_at = NULL, accepted_at = NULL, revision = revision + 1
+          refused_at = NULL, accepted_at = NULL, is_finished = is_finished * ?5, revision = revision + 1
         WHERE scope = ?1 AND store = ?2 AND id = ?3
         """, Self.key(id, scope) + [.text(receipt.owner.text), isRestore, content])
     } else {
@@ -126,7 +127,7 @@ extension ClientStorage {
       try database.run(
         """
         UPDATE outgoing_receipts SET restore_owner = ?4, is_restore = max(is_restore, ?5), content = ?6, attempts = 0,
-          available_at = 0, refused_at = NULL, revision = revision + 1
+          available_at = 0, refused_at = NULL, is_finished = is_finished * ?5, revision = revision + 1
         WHERE scope = ?1 AND store = ?2 AND id = ?3
         """, Self.key(id, scope) + [DatabaseValue(isOther ? receipt.owner.text : nil), isRestore, content])
     }
@@ -175,6 +176,24 @@ extension ClientStorage {
         .integer(Int64(limit)), .integer(now.adding(Constants.refusedReceiptMilliseconds)),
       ], row: Self.row
     ).compactMap(\.self)
+  }
+
+  /// The latest transaction of each series that one owner has receipts of in a store, apart from what was consumed.
+  func latestTransactions(
+    of owner: DistinctID, in platform: StoreTransaction.Platform, scope: String
+  ) throws(DatabaseError) -> [StoreTransaction] {
+    // With max() the other columns are of the row that has it (SQLite, "Bare columns in an aggregate query").
+    try database.run(
+      """
+      SELECT content, max(json_extract(content, '$.purchased_at')) FROM outgoing_receipts
+      WHERE scope = ?1 AND store = ?2 AND coalesce(restore_owner, owner) = ?3
+        AND json_extract(content, '$.kind') <> 'consumable'
+      GROUP BY json_extract(content, '$.original_id'),
+        CASE store WHEN 'google' THEN json_extract(content, '$.product_id') END
+      ORDER BY 2
+      """,
+      [.text(scope), .text(platform.rawValue), .text(owner.text)]
+    ) { StoredReceipts.decode($0.text(0)) }.compactMap(\.self)
   }
 
   func waitingReceiptCount(scope: String) throws(DatabaseError) -> Int64 {
@@ -244,10 +263,11 @@ extension ClientStorage {
     }
   }
 
-  /// The store knows that it was delivered.
-  func markFinished(_ id: ReceiptID, scope: String) throws(DatabaseError) {
+  /// The store knows that it was delivered, unless there is something new to tell since.
+  func markFinished(_ id: ReceiptID, revision: Int64, scope: String) throws(DatabaseError) {
     try database.run(
-      "UPDATE outgoing_receipts SET is_finished = 1 WHERE scope = ? AND store = ? AND id = ?", Self.key(id, scope))
+      "UPDATE outgoing_receipts SET is_finished = 1 WHERE scope = ?1 AND store = ?2 AND id = ?3 AND revision = ?4",
+      Self.key(id, scope) + [.integer(revision)])
   }
 
   private static func key(_ id: ReceiptID, _ scope: String) -> [DatabaseValue] {

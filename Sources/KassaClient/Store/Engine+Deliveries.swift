@@ -143,6 +143,9 @@ extension Engine {
     defer { finishing.remove(key) }
     do throws(KassaError) { try await store.finish(current.transaction) } catch { return scheduleScan() }
     note(Receipt.Progress(isFinished: true), of: current, active)
+    // A refund may have come while the store was still being told of the charge.
+    guard let news = state.knowledge.receipts[key], news.transaction != current.transaction else { return }
+    Task(executorPreference: loop) { await self.finish(news) }
   }
 
   /// Writes down what has been done with a receipt, unless it is another one by now: refunded, for example.

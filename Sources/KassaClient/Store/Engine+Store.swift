@@ -56,8 +56,13 @@ extension Engine {
   /// What may have changed while nobody looked.
   enum ScanTrigger: String {
     case foreground
-    /// The network is back.
+    /// The network is back: the host says so, or the service answers after nobody did.
     case online
+  }
+
+  func serverAnswered() {
+    keepTime()
+    if surroundings.connection.answered() { conditionsImproved(.online) }
   }
 
   /// At most once a minute for each reason: what was paused is tried again, and the store is looked at.
@@ -93,10 +98,26 @@ extension Engine {
     do throws(KassaError) {
       await deliver(all: try await store.unfinished(), active)
       try await readStoreEntitlements(active)
+      if isCurrent(active) { scanSucceeded() }
     } catch {
       scannedAt = nil
+      if isCurrent(active) { reportUnreadableStore(error) }
       if error.isTransient { scheduleScan() }
     }
+  }
+
+  private func scanSucceeded() {
+    active?.hasReadStore = true
+    for code in ["store_connection_failed", "store_reconciliation_failed"] { active?.reported.remove(code) }
+  }
+
+  /// Once, until the store can be read again.
+  private func reportUnreadableStore(_ error: KassaError) {
+    if error.code == .cancelled { return }
+    reportOnce(
+      active?.hasReadStore ?? false ? "store_reconciliation_failed" : "store_connection_failed",
+      "the store cannot be read, so what it sold meanwhile is not known; it is looked at again: \(error.message)",
+      ["code": JSON(error.code.rawValue), "reason": JSON(error.reason)])
   }
 
   /// Looks again in a minute, where something is still to be done.

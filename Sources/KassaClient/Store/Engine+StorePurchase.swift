@@ -83,6 +83,9 @@ extension Engine {
 
   func storeCall(_ method: String, _ params: JSON) async throws(KassaError) -> JSON {
     let active = try configured()
+    if let instead = Unsupported.storeMethods[method] {
+      throw KassaError(.unsupported, "\"\(method)\" is not supported: \(instead)")
+    }
     guard let method = StoreMethod(rawValue: method) else {
       let words = StoreMethod.allCases.map(\.rawValue)
       let hint = nearest(to: method, in: words).map { "; did you mean \"\($0)\"?" } ?? ""
