@@ -175,9 +175,9 @@ extension Engine {
     _ = await sendPersonWrites(active, own: nil)
   }
 
-  /// Oldest first, and what came of the caller's `own`, which comes last if it is not on disk; nil when it still waits. What the service refuses is forgotten:
-  /// `own` with the error as result, anything else with a report. What it cannot be told now holds up what comes after,
-  /// which may be of the same person.
+  /// Oldest first, and what came of the caller's `own`, which comes last if it is not on disk; nil when it still waits.
+  /// What the service refuses is forgotten: `own` with the error as result, anything else with a report. What it cannot be
+  /// told now holds up what comes after, which may be of the same person.
   private func sendPersonWrites(
     _ active: Active, own: (number: Int64?, write: ClientStorage.PersonWrite)?
   ) async -> Result<Person, KassaError>? {
