@@ -11,21 +11,28 @@ import Testing
   func unreadable() throws {
     let booth = try Booth { $0.isOutOfReach = true }
     let words = ["store_connection_failed", "store_reconciliation_failed"]
-    func told() -> [String] { booth.rig.diagnostics().filter { words.contains($0) } }
-    for _ in 0..<3 { booth.rig.advance(milliseconds: 61_000) }
-    #expect(told() == ["store_connection_failed"])
-    booth.store.change { $0.isOutOfReach = false }
-    for _ in 0..<2 { booth.rig.advance(milliseconds: 61_000) }
-    #expect(told().isEmpty)
+    var told: [String] = []
+    func listen() { told += booth.rig.diagnostics().filter { words.contains($0) } }
+    func looks() -> Int { booth.store.calls.filter { $0 == "unfinished" }.count }
+    /// Lets the store be looked at some times more.
+    func look(_ times: Int) {
+      let end = looks() + times
+      booth.waitLonger { looks() >= end }
+      booth.rig.settle()
+      listen()
+    }
+    look(3)
+    #expect(told == ["store_connection_failed"])
     for _ in 0..<2 {
+      told = []
+      booth.store.change { $0.isOutOfReach = false }
+      look(1)
+      #expect(told.isEmpty)
       booth.store.change { $0.isOutOfReach = true }
       booth.rig.advance(milliseconds: 61_000)
       #expect(booth.client.notify(["type": "foreground"]))
-      for _ in 0..<3 { booth.rig.advance(milliseconds: 61_000) }
-      #expect(told() == ["store_reconciliation_failed"])
-      booth.store.change { $0.isOutOfReach = false }
-      for _ in 0..<2 { booth.rig.advance(milliseconds: 61_000) }
-      #expect(told().isEmpty)
+      look(3)
+      #expect(told == ["store_reconciliation_failed"])
     }
   }
 
