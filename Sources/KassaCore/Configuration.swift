@@ -11,6 +11,7 @@ public struct Configuration: Sendable, Equatable {
   public var store: JSON
   public var storeKind: String
   public var purchaseIntentsAreManual = false
+  public var storeMessagesAreManual = true
   /// The host buys, restores and finishes by itself; this library only reports.
   public var isObserver = false
   public var presenter: Presenter = .browser
@@ -29,7 +30,7 @@ public struct Configuration: Sendable, Equatable {
       let fields = try Fields(document)
       try fields.allowOnly([
         "backend", "store", "checkout", "region", "locale", "offline", "observer_mode", "purchase_intents",
-        "enabled", "debug",
+        "store_messages", "enabled", "debug",
       ])
       let backend = try fields.object("backend")
       self.backend = backend.json
@@ -40,6 +41,8 @@ public struct Configuration: Sendable, Equatable {
       if storeKind == "none" { try store?.allowOnly(["kind"]) }
       purchaseIntentsAreManual =
         try fields.oneOf(["automatic", "manual"], "purchase_intents", default: "automatic") == "manual"
+      storeMessagesAreManual =
+        try fields.oneOf(["automatic", "manual"], "store_messages", default: "manual") == "manual"
       isObserver = try fields.optionalBool("observer_mode") ?? false
       if let checkout = try fields.optionalObject("checkout") { try readCheckout(checkout) }
       if let offline = try fields.optionalObject("offline") {

@@ -554,6 +554,26 @@ import Testing
     #expect(try manual.rig.result(of: manual.client.purchase(Rig.monthly, options))["outcome"]?.string == "purchased")
   }
 
+  @Test("What the store wants to show is told to the host, or shown at once")
+  func messages() throws {
+    func told(_ shop: Shop, _ message: JSON) -> [JSON?] {
+      _ = shop.rig.events()
+      shop.store.tell(.message(message), on: shop.rig)
+      shop.rig.settle()
+      return shop.rig.events().filter { $0["type"]?.string == "store_message" }.map { $0["message"] }
+    }
+    let message: JSON = ["id": "m1", "reason": "price_increase_consent"]
+    let manual = try shop()
+    #expect(told(manual, message) == [message])
+    #expect(!manual.store.calls.contains("display_message"))
+
+    let automatic = try shop(Self.wishes([("store_messages", "automatic")]))
+    #expect(told(automatic, message).isEmpty)
+    #expect(automatic.store.calls.contains("display_message"))
+    let nameless: JSON = ["reason": "generic"]
+    #expect(told(automatic, nameless) == [nameless])
+  }
+
   @Test("Store calls reach the store; unknown ones name the nearest; without a store there is the web")
   func calls() throws {
     let shop = try shop()

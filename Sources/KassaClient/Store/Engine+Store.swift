@@ -25,9 +25,22 @@ extension Engine {
     switch event {
     case .updated(let delivery): deliver(delivery, from: .store, active)
     case .storefrontChanged(let storefront): await follow(storefront)
-    case .message(let message): queue.put(.other(["type": "store_message", "message": message]))
+    case .message(let message): await show(message, store: active.setup.store, by: active.configuration)
     case .intent(let order): await follow(order)
     }
+  }
+
+  /// A message that the store cannot be asked to show is the host's, like all of them if it wants them.
+  private func show(_ message: JSON, store: (any Store)?, by configuration: Configuration) async {
+    if !configuration.storeMessagesAreManual, let store, let id = message["id"] {
+      do throws(KassaError) {
+        _ = try await store.call(.displayMessage, ["id": id])
+        return
+      } catch {
+        if error.code == .cancelled { return }
+      }
+    }
+    queue.put(.other(["type": "store_message", "message": message]))
   }
 
   /// What the host says of its store, or of itself. False for what is not understood.
