@@ -21,18 +21,24 @@ public enum Base64 {
     return Array(decoded.prefix(count - padding))
   }
 
+  /// Encodes with padding (RFC 4648, section 4).
+  public static func encode(_ bytes: [UInt8]) -> String { String(decoding: encoded(bytes), as: UTF8.self) }
+
   /// Encodes as base64url without padding.
   public static func encodeURL(_ bytes: [UInt8]) -> String {
-    guard bytes.count <= 1 << 24 else { return "" }
-    var standard = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
-    let count = Int(EVP_EncodeBlock(&standard, bytes, Int32(bytes.count)))
-    let url = standard.prefix(max(0, count)).filter { $0 != 0x3D }.map { byte -> UInt8 in
-      switch byte {
-      case 0x2B: 0x2D
-      case 0x2F: 0x5F
-      default: byte
-      }
+    var text = encoded(bytes)
+    while text.last == 0x3D { text.removeLast() }
+    for index in text.indices {
+      if text[index] == 0x2B { text[index] = 0x2D } else if text[index] == 0x2F { text[index] = 0x5F }
     }
-    return String(decoding: url, as: UTF8.self)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func encoded(_ bytes: [UInt8]) -> [UInt8] {
+    guard bytes.count <= 1 << 24 else { return [] }
+    // libcrypto writes a NUL behind it.
+    return [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { text, count in
+      count = max(0, Int(EVP_EncodeBlock(text.baseAddress, bytes, Int32(bytes.count))))
+    }
   }
 }

@@ -45,10 +45,9 @@ public final class SigningAuthority: Sendable {
     self.privateKey = privateKey
     self.root = try TrustAnchor(der: root, place: "certificates[2]")
     key = try Self.signingKey(privateKey, of: Certificate(der: leaf, place: "certificates[0]"))
-    let chain = certificates.map { JSON(String(decoding: StrictBase64.encode($0, .standard), as: UTF8.self)) }
-    let encoded = StrictBase64.encode((["alg": "ES256", "x5c": .array(chain)] as JSON).bytes(), .url)
-    header = String(decoding: encoded, as: UTF8.self)
-    hashedHeader = try encoded.lend(HashedPrefix.init)
+    let chain = certificates.map { JSON(Base64.encode($0)) }
+    header = Base64.encodeURL((["alg": "ES256", "x5c": .array(chain)] as JSON).bytes())
+    hashedHeader = try Array(header.utf8).lend(HashedPrefix.init)
   }
 
   private static func signingKey(_ der: [UInt8], of leaf: Certificate) throws(Refusal) -> P256Key {
@@ -75,9 +74,9 @@ public final class SigningAuthority: Sendable {
     guard payload.isObject else {
       throw Refusal(.malformedPayload, "the payload is \(payload.kind); it must be an object")
     }
-    let rest = [UInt8(ascii: ".")] + StrictBase64.encode(payload.bytes(), .url)
-    let signature = try key.sign(rest.lend(hashedHeader.digest))
-    return String(decoding: rest + [UInt8(ascii: ".")] + StrictBase64.encode(signature, .url), as: UTF8.self)
+    let rest = "." + Base64.encodeURL(payload.bytes())
+    let signature = try key.sign(Array(rest.utf8).lend(hashedHeader.digest))
+    return rest + "." + Base64.encodeURL(signature)
   }
 }
 
@@ -115,7 +114,7 @@ extension SigningAuthority {
   }
 
   private static func text(_ bytes: [UInt8]) -> JSON {
-    JSON(String(decoding: StrictBase64.encode(bytes, .standard), as: UTF8.self))
+    JSON(Base64.encode(bytes))
   }
 
   private static func bytes(_ text: String, _ place: String) throws(JSONShapeError) -> [UInt8] {

@@ -55,40 +55,11 @@ enum StrictBase64 {
     Array(text.utf8).withUnsafeBytes { decode($0, alphabet) }
   }
 
-  static func encode(_ bytes: [UInt8], _ alphabet: Alphabet) -> [UInt8] {
-    let characters = alphabet == .url ? urlCharacters : standardCharacters
-    let whole = bytes.count / 3, over = bytes.count % 3
-    return [UInt8](unsafeUninitializedCapacity: (whole + 1) * 4) { text, count in
-      func put(_ bits: UInt32, _ number: Int) {
-        for place in 0..<number {
-          text[count + place] = characters[Int(bits >> UInt32(18 - 6 * place) & 0x3F)]
-        }
-        count += number
-      }
-      for group in 0..<whole {
-        let from = 3 * group
-        put(UInt32(bytes[from]) << 16 | UInt32(bytes[from + 1]) << 8 | UInt32(bytes[from + 2]), 4)
-      }
-      if over > 0 {
-        let from = 3 * whole
-        put(UInt32(bytes[from]) << 16 | (over == 2 ? UInt32(bytes[from + 1]) << 8 : 0), over + 1)
-        if alphabet == .standard {
-          for _ in over..<3 {
-            text[count] = UInt8(ascii: "=")
-            count += 1
-          }
-        }
-      }
-    }
-  }
-
-  private static let urlCharacters = characters(last: "-_")
-  private static let standardCharacters = characters(last: "+/")
   /// In place of the value of what is no character of the alphabet: more than four values together, wherever it stands.
   private static let outsideAlphabet: UInt64 = 1 << 32
   /// The value of each character.
-  private static let urlValues = values(of: urlCharacters)
-  private static let standardValues = values(of: standardCharacters)
+  private static let urlValues = values(of: characters(last: "-_"))
+  private static let standardValues = values(of: characters(last: "+/"))
 
   private static func characters(last: String) -> [UInt8] {
     Array(("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + last).utf8)

@@ -153,8 +153,8 @@ import Testing
     #expect(again.client.appUserID == "ada")
   }
 
-  @Test("S071 A receipt that the disk refuses after the charge is kept and sent as soon as it takes something")
-  func receipt() throws {
+  /// The store has charged, and the disk does not take the receipt before the lock is gone.
+  private func chargedWhileLocked() throws -> (Booth, lock: Database) {
     let booth = try Booth(storage: directory.path)
     let transaction = try booth.sold("1")
     booth.store.change {
@@ -166,6 +166,12 @@ import Testing
     let other = try lock()
     booth.store.change { $0.isSheetOpen = false }
     #expect(try booth.rig.result(of: operation)["synced"]?.bool == false)
+    return (booth, other)
+  }
+
+  @Test("S071 A receipt that the disk refuses after the charge is kept and sent as soon as it takes something")
+  func receipt() throws {
+    let (booth, other) = try chargedWhileLocked()
     let work = try booth.rig.result(of: booth.client.syncPendingWork())
     #expect(work["completed"]?.bool == false)
     #expect(work["pending_transaction_count"]?.integer == 1)
@@ -179,17 +185,7 @@ import Testing
   }
 
   @Test("S071 Sending what waits first writes what the disk refused after a charge") func receiptOnDemand() throws {
-    let booth = try Booth(storage: directory.path)
-    let transaction = try booth.sold("1")
-    booth.store.change {
-      $0.outcome = .success(.purchased(.verified(transaction)))
-      $0.isSheetOpen = true
-    }
-    let operation = booth.client.purchase("pro_monthly", [:])
-    booth.waitUntil { booth.store.calls.contains { $0.hasPrefix("purchase ") } }
-    let other = try lock()
-    booth.store.change { $0.isSheetOpen = false }
-    #expect(try booth.rig.result(of: operation)["synced"]?.bool == false)
+    let (booth, other) = try chargedWhileLocked()
     try other.script("ROLLBACK")
     #expect(try booth.rig.result(of: booth.client.syncPendingWork())["completed"]?.bool == true)
     #expect(try booth.accepted()["1"]?.deliveries == 1)

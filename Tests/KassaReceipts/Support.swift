@@ -63,8 +63,8 @@ func rsaKey(bits: Int) throws -> OpaquePointer {
   return try #require(key)
 }
 
-func base64(_ bytes: [UInt8]) -> String { String(decoding: StrictBase64.encode(bytes, .standard), as: UTF8.self) }
-func url(_ bytes: [UInt8]) -> String { String(decoding: StrictBase64.encode(bytes, .url), as: UTF8.self) }
+func base64(_ bytes: [UInt8]) -> String { Base64.encode(bytes) }
+func url(_ bytes: [UInt8]) -> String { Base64.encodeURL(bytes) }
 
 func transaction(_ changes: [(String, JSON)] = []) -> JSON {
   let document: JSON = [
