@@ -133,3 +133,21 @@ extension StoreTransaction.Offer {
     ["id": JSON(id), "kind": JSON(kind?.rawValue), "payment_mode": JSON(paymentMode?.rawValue)]
   }
 }
+
+extension Fields {
+  /// The environments from which transactions count: at least one word, if the member is there.
+  public func environments(_ key: String) throws(JSONShapeError) -> [StoreTransaction.Environment]? {
+    guard let words = try strings(key) else { return nil }
+    guard !words.isEmpty else { throw JSONShapeError(path: place(of: key), problem: "must name at least one") }
+    var environments: [StoreTransaction.Environment] = []
+    for (index, word) in words.enumerated() {
+      guard let environment = StoreTransaction.Environment(rawValue: word) else {
+        let known = StoreTransaction.Environment.allCases.map(\.rawValue).joined(separator: ", ")
+        throw JSONShapeError(
+          path: "\(place(of: key))[\(index)]", problem: "must be one of \(known) (got \"\(word.quoted)\")")
+      }
+      environments.append(environment)
+    }
+    return environments
+  }
+}

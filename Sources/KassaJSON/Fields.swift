@@ -89,6 +89,14 @@ public struct Fields: Sendable {
     }
     return json
   }
+  /// The bytes of a string, which must be there: UTF-8, where they lie in the document, and valid as long as it is.
+  public func stringBytes(_ key: String) throws(JSONShapeError) -> UnsafeRawBufferPointer {
+    guard let bytes = json.withMember(key, JSON.stringBytes) else {
+      throw JSONShapeError(
+        path: place(of: key), problem: has(key) ? "must be a string (got \((json[key] ?? .null).kind))" : "is missing")
+    }
+    return bytes
+  }
   public func optionalObject(_ key: String) throws(JSONShapeError) -> Fields? {
     guard let json = json[key], !json.isNull else { return nil }
     return try Fields(json, path: place(of: key))

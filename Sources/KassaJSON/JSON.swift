@@ -1,4 +1,5 @@
 import CJansson
+import Glibc
 
 /// A JSON value that nobody changes any more: a view of one Jansson tree, of which it holds a reference.
 ///
@@ -113,12 +114,6 @@ extension JSON {
 
   public var string: String? { Self.string(value) }
 
-  /// Lends the bytes of a string, which are UTF-8, without copying them; nil for anything else.
-  public func withStringBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
-    guard type == JSON_STRING, let text = json_string_value(value) else { return nil }
-    return UnsafeBufferPointer(start: text, count: json_string_length(value)).withMemoryRebound(to: UInt8.self, body)
-  }
-
   /// A whole number, also when it was written with a fraction of zero (`30.0`).
   public var integer: Int64? { Self.integer(value) }
 
@@ -191,9 +186,13 @@ extension JSON {
   }
 
   static func string(_ value: UnsafeMutablePointer<json_t>?) -> String? {
+    stringBytes(value).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The bytes of a string where they lie; nil for anything else.
+  static func stringBytes(_ value: UnsafeMutablePointer<json_t>?) -> UnsafeRawBufferPointer? {
     guard let value, value.pointee.type == JSON_STRING, let text = json_string_value(value) else { return nil }
-    let bytes = UnsafeBufferPointer(start: text, count: json_string_length(value))
-    return bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+    return UnsafeRawBufferPointer(start: text, count: json_string_length(value))
   }
 
   static func integer(_ value: UnsafeMutablePointer<json_t>?) -> Int64? {
@@ -242,8 +241,43 @@ extension JSON {
 extension JSON {
   /// Whether every member has one of these names.
   func hasOnly(_ names: [String]) -> Bool {
-    let found = names.reduce(0) { count, name in withMember(name) { $0 == nil ? count : count + 1 } }
-    return found == json_object_size(value)
+    guard type == JSON_OBJECT else { return true }
+    var iterator = json_object_iter(value)
+    while let current = iterator, let key = json_object_iter_key(current) {
+      let count = json_object_iter_key_len(current)
+      guard names.contains(where: { $0.isUTF8(key, count) }) else { return false }
+      iterator = json_object_iter_next(value, current)
+    }
+    return true
+  }
+}
+
+extension String {
+  fileprivate func isUTF8(_ start: UnsafePointer<CChar>, _ count: Int) -> Bool {
+    guard utf8.count == count else { return false }
+    var text = self
+    return text.withUTF8 { bytes in bytes.baseAddress.map { memcmp($0, start, count) == 0 } ?? true }
+  }
+}
+
+extension JSON {
+  /// Whether this is an object with the members of another, and one more of that name.
+  public func isObject(_ other: JSON, with key: String) -> Bool {
+    guard type == JSON_OBJECT, json_object_size(value) == json_object_size(other.value) + 1,
+      withMember(key, { $0 != nil }), other.withMember(key, { $0 == nil })
+    else { return false }
+    var iterator = json_object_iter(other.value)
+    while let current = iterator {
+      let own = json_object_getn(value, json_object_iter_key(current), json_object_iter_key_len(current))
+      guard json_equal(own, json_object_iter_value(current)) == 1 else { return false }
+      iterator = json_object_iter_next(other.value, current)
+    }
+    return true
+  }
+
+  /// Shares nothing with this object, of which it has every member but one.
+  public func deepCopy(without key: String) -> JSON {
+    JSON(taking: JSON.object(members.filter { $0.0 != key }).copy())
   }
 }
 

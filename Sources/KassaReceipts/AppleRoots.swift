@@ -1,3 +1,5 @@
+import KassaPlatform
+
 /// Apple's roots, as published at https://www.apple.com/certificateauthority/. App Store data is signed under G3 today;
 /// the other two are RSA, and sign other things of Apple's.
 public enum AppleRoots {
@@ -5,7 +7,7 @@ public enum AppleRoots {
   public static let anchors: [TrustAnchor] = [
     ("Apple Root CA - G3", appleRootG3), ("Apple Root CA - G2", appleRootG2), ("Apple Root CA", appleRoot),
   ].compactMap { name, text in
-    let der = StrictBase64.decode(text.filter { $0 != "\n" }, .standard) ?? []
+    let der = Base64.decode(text.filter { $0 != "\n" }, .standard) ?? []
     return try? TrustAnchor(der: der, place: name)
   }
 

@@ -1,19 +1,22 @@
 import Glibc
 import KassaJSON
+import KassaPlatform
 
 /// The parts of a signed text in compact form (RFC 7515, section 3.1): header, payload and signature, with points
-/// between.
-struct CompactJWS {
+/// between. The text is lent by the caller.
+struct CompactJWS: ~Copyable {
   /// Longer texts are not read. Apple's are a few thousand bytes, a notification with both its parts some 15,000.
   static let maximumBytes = 1 << 20
 
-  /// The header as it is written, which is also what a verified chain is kept by. The text is lent by the caller.
+  /// The header as it is written, which is also what a verified chain is kept by.
   let encodedHeader: UnsafeRawBufferPointer
   /// Point and payload as they are written. The signature covers the header and this, exactly as written.
   let encodedRest: UnsafeRawBufferPointer
-  let payload: [UInt8]
+  let payload: UnsafeRawBufferPointer
   /// r and s, 32 bytes each, if it is well made.
-  let signature: [UInt8]
+  let signature: UnsafeRawBufferPointer
+  /// Where payload and signature lie.
+  private let decoded: UnsafeMutableRawBufferPointer
 
   init(_ text: UnsafeRawBufferPointer) throws(Refusal) {
     guard text.count <= Self.maximumBytes else {
@@ -27,12 +30,31 @@ struct CompactJWS {
         .malformedText, "the text has \(points) points; there are two between header, payload and signature")
     }
     guard first > 0 else { throw Refusal(.malformedText, "the header (first part) is empty") }
+    let parts = (
+      payload: UnsafeRawBufferPointer(rebasing: text[(first + 1)..<second]),
+      signature: UnsafeRawBufferPointer(rebasing: text[(second + 1)...])
+    )
+    let room = Base64.room(for: parts.payload)
+    let decoded = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: room + Base64.room(for: parts.signature), alignment: 1)
+    let payload: UnsafeRawBufferPointer, signature: UnsafeRawBufferPointer
+    do throws(Refusal) {
+      payload = try Self.decode(
+        parts.payload, "payload (second part)", into: UnsafeMutableRawBufferPointer(rebasing: decoded[..<room]))
+      signature = try Self.decode(
+        parts.signature, "signature (third part)", into: UnsafeMutableRawBufferPointer(rebasing: decoded[room...]))
+    } catch {
+      decoded.deallocate()
+      throw error
+    }
     encodedHeader = UnsafeRawBufferPointer(rebasing: text[..<first])
     encodedRest = UnsafeRawBufferPointer(rebasing: text[first..<second])
-    payload = try Self.decode(
-      UnsafeRawBufferPointer(rebasing: text[(first + 1)..<second]), "payload (second part)")
-    signature = try Self.decode(UnsafeRawBufferPointer(rebasing: text[(second + 1)...]), "signature (third part)")
+    self.payload = payload
+    self.signature = signature
+    self.decoded = decoded
   }
+
+  deinit { decoded.deallocate() }
 
   private static func point(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     guard let base = text.baseAddress,
@@ -42,14 +64,19 @@ struct CompactJWS {
   }
 
   func header() throws(Refusal) -> JWSHeader {
-    try JWSHeader(Self.decode(encodedHeader, "header (first part)"))
+    let room = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Base64.room(for: encodedHeader), alignment: 1)
+    defer { room.deallocate() }
+    return try JWSHeader(Self.decode(encodedHeader, "header (first part)", into: room))
   }
 
-  private static func decode(_ part: UnsafeRawBufferPointer, _ name: String) throws(Refusal) -> [UInt8] {
-    guard let bytes = StrictBase64.decode(part, .url) else {
+  private static func decode(
+    _ part: UnsafeRawBufferPointer, _ name: String, into room: UnsafeMutableRawBufferPointer
+  ) throws(Refusal) -> UnsafeRawBufferPointer {
+    guard let count = Base64.decode(part, .url, into: room) else {
       throw Refusal(.malformedText, "the \(name) is not base64url without padding and with zero unused bits")
     }
-    return bytes
+    return UnsafeRawBufferPointer(rebasing: room[..<count])
   }
 }
 
@@ -63,7 +90,7 @@ struct JWSHeader {
   /// Apple's headers have two levels.
   private static let maximumDepth = 8
 
-  init(_ bytes: [UInt8]) throws(Refusal) {
+  init(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
     let json = try JSON.parse(bytes, "header", .malformedHeader, maximumDepth: Self.maximumDepth)
     guard json.isObject else { throw Refusal(.malformedHeader, "the header is \(json.kind); it must be an object") }
     let algorithm = json["alg"] ?? .null
@@ -95,7 +122,7 @@ struct JWSHeader {
       guard let text = element.string else {
         throw Refusal(.malformedHeader, "\(place) is \(element.kind); it must be a string")
       }
-      guard text.utf8.count <= Self.maximumCertificateBytes, let der = StrictBase64.decode(text, .standard) else {
+      guard text.utf8.count <= Self.maximumCertificateBytes, let der = Base64.decode(text, .standard) else {
         throw Refusal(.malformedCertificate, "\(place) is not padded base64 with zero unused bits, or too long")
       }
       certificates.append(der)
@@ -107,7 +134,7 @@ struct JWSHeader {
 extension JSON {
   /// Parses signed JSON, which is bounded: a text that nests deeper is refused before it is parsed.
   static func parse(
-    _ bytes: [UInt8], _ name: String, _ reason: RefusalReason, maximumDepth: Int
+    _ bytes: UnsafeRawBufferPointer, _ name: String, _ reason: RefusalReason, maximumDepth: Int
   ) throws(Refusal) -> JSON {
     guard isShallow(bytes, maximumDepth) else {
       throw Refusal(reason, "the \(name) nests deeper than \(maximumDepth) levels")
@@ -118,21 +145,19 @@ extension JSON {
     }
   }
 
-  private static func count(of byte: UInt8, in bytes: [UInt8]) -> Int {
-    bytes.withUnsafeBytes { bytes in
-      guard var start = bytes.baseAddress else { return 0 }
-      let end = start + bytes.count
-      var count = 0
-      while let found = memchr(start, Int32(byte), end - start) {
-        count += 1
-        start = UnsafeRawPointer(found) + 1
-      }
-      return count
+  private static func count(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int {
+    guard var start = bytes.baseAddress else { return 0 }
+    let end = start + bytes.count
+    var count = 0
+    while let found = memchr(start, Int32(byte), end - start) {
+      count += 1
+      start = UnsafeRawPointer(found) + 1
     }
+    return count
   }
 
   /// Whether brackets outside strings nest at most so deep.
-  private static func isShallow(_ bytes: [UInt8], _ maximumDepth: Int) -> Bool {
+  private static func isShallow(_ bytes: UnsafeRawBufferPointer, _ maximumDepth: Int) -> Bool {
     // As a rule there are fewer brackets than levels allowed, wherever they stand.
     if count(of: UInt8(ascii: "{"), in: bytes) + count(of: UInt8(ascii: "["), in: bytes) <= maximumDepth { return true }
     var depth = 0

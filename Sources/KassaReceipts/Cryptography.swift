@@ -2,13 +2,6 @@ import COpenSSL
 import KassaCore
 import KassaPlatform
 
-/// libcrypto keeps a list of errors for each thread, which the host's own use of it reads too: what we cause is taken
-/// off it again, and what was there stays.
-struct CryptoErrors {
-  init() { ERR_set_mark() }
-  func forget() { ERR_pop_to_mark() }
-}
-
 extension [UInt8] {
   /// `withUnsafeBytes` for what throws refusals.
   func lend<Value>(_ body: (UnsafeRawBufferPointer) throws(Refusal) -> Value) throws(Refusal) -> Value {
@@ -47,16 +40,21 @@ final class HashedPrefix: @unchecked Sendable {
   deinit { EVP_MD_CTX_free(context) }
 
   /// The hash of the prefix with `rest` behind it. The prefix stays.
-  func digest(followedBy rest: UnsafeRawBufferPointer) throws(Refusal) -> [UInt8] {
+  func digest(followedBy rest: UnsafeRawBufferPointer) throws(Refusal) -> SHA256Digest {
     guard let copy = EVP_MD_CTX_new() else { throw Refusal.outOfMemory }
     defer { EVP_MD_CTX_free(copy) }
-    var digest = [UInt8](repeating: 0, count: 32)
-    guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestUpdate(copy, rest.baseAddress, rest.count) == 1,
-      EVP_DigestFinal_ex(copy, &digest, nil) == 1
-    else { throw Refusal.outOfMemory }
+    var digest = SHA256Digest(repeating: 0)
+    var bytes = digest.mutableSpan
+    let isDone = bytes.withUnsafeMutableBufferPointer { bytes in
+      EVP_MD_CTX_copy_ex(copy, context) == 1 && EVP_DigestUpdate(copy, rest.baseAddress, rest.count) == 1
+        && EVP_DigestFinal_ex(copy, bytes.baseAddress, nil) == 1
+    }
+    guard isDone else { throw Refusal.outOfMemory }
     return digest
   }
 }
+
+typealias SHA256Digest = InlineArray<32, UInt8>
 
 extension Refusal {
   static let outOfMemory = Refusal(.cryptographyFailed, "libcrypto failed; memory may be short")
@@ -85,22 +83,28 @@ final class P256Key: @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  func verifies(_ signature: [UInt8], of digest: [UInt8]) throws(Refusal) -> Bool {
-    guard let der = ECDSASignature.der(raw: signature) else { return false }
+  /// r and s, 32 bytes each.
+  func verifies(_ signature: UnsafeRawBufferPointer, of digest: SHA256Digest) throws(Refusal) -> Bool {
+    guard let der = ECDSASignature(raw: signature) else { return false }
     let context = try lend()
     defer { giveBack(context) }
-    return EVP_PKEY_verify(context, der, der.count, digest, digest.count) == 1
+    return der.withDER { der in
+      digest.span.withUnsafeBufferPointer { digest in
+        EVP_PKEY_verify(context, der.baseAddress, der.count, digest.baseAddress, digest.count) == 1
+      }
+    }
   }
 
   /// r and s, 32 bytes each.
-  func sign(_ digest: [UInt8]) throws(Refusal) -> [UInt8] {
+  func sign(_ digest: SHA256Digest) throws(Refusal) -> [UInt8] {
     let context = try lend()
     defer { giveBack(context) }
     var der = [UInt8](repeating: 0, count: 80)
     var count = der.count
-    guard EVP_PKEY_sign(context, &der, &count, digest, digest.count) == 1,
-      let raw = ECDSASignature.raw(der: der.prefix(count))
-    else { throw Refusal.outOfMemory }
+    let isSigned = digest.span.withUnsafeBufferPointer { digest in
+      EVP_PKEY_sign(context, &der, &count, digest.baseAddress, digest.count) == 1
+    }
+    guard isSigned, let raw = ECDSASignature.raw(der: der.prefix(count)) else { throw Refusal.outOfMemory }
     return raw
   }
 
@@ -124,24 +128,35 @@ final class P256Key: @unchecked Sendable {
   }
 }
 
-/// The two ways in which an ECDSA signature on P-256 is written: r and s with 32 bytes each (RFC 7518, section 3.4), and
-/// DER, which libcrypto wants.
-enum ECDSASignature {
-  static func der(raw: [UInt8]) -> [UInt8]? {
+/// An ECDSA signature on P-256 as libcrypto wants it, in DER. Elsewhere it is r and s with 32 bytes each (RFC 7518,
+/// section 3.4).
+struct ECDSASignature {
+  private var der = InlineArray<72, UInt8>(repeating: 0)
+  private var count = 2
+
+  /// nil for anything but 64 bytes.
+  init?(raw: UnsafeRawBufferPointer) {
     guard raw.count == 64 else { return nil }
-    var der: [UInt8] = [0x30, 0]
-    der.reserveCapacity(72)
-    for number in [raw[..<32], raw[32...]] {
-      // A DER integer is as short as it can be, and its first bit is its sign; both lengths fit into one byte.
-      let digits = number.drop { $0 == 0 }
-      let needsZero = (digits.first ?? 0x80) & 0x80 != 0
-      der.append(0x02)
-      der.append(UInt8(digits.count + (needsZero ? 1 : 0)))
-      if needsZero { der.append(0) }
-      der.append(contentsOf: digits)
-    }
-    der[1] = UInt8(der.count - 2)
-    return der
+    append(UnsafeRawBufferPointer(rebasing: raw[..<32]))
+    append(UnsafeRawBufferPointer(rebasing: raw[32...]))
+    (der[0], der[1]) = (0x30, UInt8(count - 2))
+  }
+
+  /// A DER integer is as short as it can be, and its first bit is its sign; both lengths fit into one byte.
+  private mutating func append(_ number: UnsafeRawBufferPointer) {
+    var start = 0
+    while start < number.count, number[start] == 0 { start += 1 }
+    let needsZero = start == number.count || number[start] & 0x80 != 0
+    let digits = UnsafeRawBufferPointer(rebasing: number[start...])
+    (der[count], der[count + 1]) = (0x02, UInt8(digits.count + (needsZero ? 1 : 0)))
+    count += needsZero ? 3 : 2
+    var bytes = der.mutableSpan
+    bytes.withUnsafeMutableBytes { UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyMemory(from: digits) }
+    count += digits.count
+  }
+
+  func withDER<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    der.span.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[..<count])) }
   }
 
   static func raw(der: ArraySlice<UInt8>) -> [UInt8]? {

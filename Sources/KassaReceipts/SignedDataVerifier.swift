@@ -72,7 +72,7 @@ public final class SignedDataVerifier: Sendable {
   /// How many signers are known.
   var knownCount: Int { known.count }
 
-  private func signer(of jws: CompactJWS, _ expected: SignedDataExpectation) throws(Refusal) -> Signer {
+  private func signer(of jws: borrowing CompactJWS, _ expected: SignedDataExpectation) throws(Refusal) -> Signer {
     if let signer = known.signer(jws.encodedHeader) { return signer }
     let header = try jws.header()
     if anchors.isEmpty, expected.isLocalOnly {

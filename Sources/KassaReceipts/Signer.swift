@@ -36,7 +36,7 @@ final class Signer: Sendable {
   }
 
   /// Whether the signature was made for exactly this header and payload.
-  func signed(_ jws: CompactJWS) throws(Refusal) -> Bool {
+  func signed(_ jws: borrowing CompactJWS) throws(Refusal) -> Bool {
     try key.verifies(jws.signature, of: hashed.digest(followedBy: jws.encodedRest))
   }
 }

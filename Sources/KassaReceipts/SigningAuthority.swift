@@ -118,7 +118,7 @@ extension SigningAuthority {
   }
 
   private static func bytes(_ text: String, _ place: String) throws(JSONShapeError) -> [UInt8] {
-    guard let bytes = StrictBase64.decode(text, .standard) else {
+    guard let bytes = Base64.decode(text, .standard) else {
       throw JSONShapeError(path: place, problem: "must be base64")
     }
     return bytes

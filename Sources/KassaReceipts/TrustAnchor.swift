@@ -1,4 +1,5 @@
 import KassaCore
+import KassaPlatform
 
 /// A root certificate that is trusted. It is known by its public key: a reissue with the same key is the same root.
 ///

@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from signed_data import Chain, Part
 
-ROUNDS = 8
+ROUNDS = 12
 MILLISECONDS = 1000
 # More chains than the library keeps, so that none is known when its turn comes again.
 FRESH = 48

@@ -130,7 +130,9 @@ import Testing
         try HashedPrefix(bytes).digest(followedBy: UnsafeRawBufferPointer(start: nil, count: 0))
       }
       let name = root.name.split(separator: "/").first { $0.hasPrefix("CN=") }
-      found[try String(#require(name))] = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      found[try String(#require(name))] = digest.indices.map { digest[$0] }.map {
+        ($0 < 16 ? "0" : "") + String($0, radix: 16)
+      }.joined()
     }
     #expect(found == published)
 

@@ -43,7 +43,7 @@ struct AccessRouteTests {
     #expect(answer["expires_at"] == "2026-10-20T10:30:00.000Z")
     let parts = (answer["token"].string ?? "").split(separator: ".")
     #expect(parts.count == 3)
-    let payload = try JSON.parse(try #require(Base64.decodeURL(parts[1])))
+    let payload = try JSON.parse(try #require(Base64.decode(String(parts[1]), .url)))
     #expect(payload["exp"] == 1_792_492_200)
     #expect(payload["aud"] == "biz_sandbox")
   }

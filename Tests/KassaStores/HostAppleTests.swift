@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 import KassaReceipts
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
   init() throws { authority = try SigningAuthority(at: Self.now) }
 
   private func store(_ changes: [(String, JSON)] = []) throws -> HostStore {
-    let root = JSON(String(decoding: StandardBase64.encode(authority.rootDER), as: UTF8.self))
+    let root = JSON(Base64.encode(authority.rootDER))
     let configuration = HostShop.apple.merging([("roots", [root])] + changes)
     return HostStore(
       try HostStoreConfiguration(try Fields(configuration)),

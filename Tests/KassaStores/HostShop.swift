@@ -86,7 +86,7 @@ final class GoogleSigner: Sendable {
     var der: UnsafeMutablePointer<UInt8>?
     let count = i2d_PUBKEY(key, &der)
     defer { CRYPTO_free(der, nil, 0) }
-    return text(StandardBase64.encode(Array(UnsafeBufferPointer(start: der, count: max(0, Int(count))))))
+    return Base64.encode(Array(UnsafeBufferPointer(start: der, count: max(0, Int(count)))))
   }
 
   func sign(_ text: String) -> String {
@@ -97,10 +97,8 @@ final class GoogleSigner: Sendable {
     let bytes = Array(text.utf8)
     EVP_DigestSignInit(context, nil, EVP_sha1(), nil, key)
     EVP_DigestSign(context, &signature, &count, bytes, bytes.count)
-    return self.text(StandardBase64.encode(Array(signature.prefix(count))))
+    return Base64.encode(Array(signature.prefix(count)))
   }
-
-  private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
   /// A purchase as Play's adapter passes it on, its signed text changed as a test wants it.
   func purchase(_ type: String = "subscription", signed changes: [(String, JSON)] = []) -> JSON {

@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 import KassaReceipts
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
 
   @Test func everythingIsRead() throws {
     let authority = try SigningAuthority(at: 1_790_000_000_000)
-    let root = String(decoding: StandardBase64.encode(authority.rootDER), as: UTF8.self)
+    let root = Base64.encode(authority.rootDER)
     let configuration = try read(
       HostShop.apple.merging([
         ("app_apple_id", 1_234), ("environments", ["sandbox", "xcode"]), ("roots", [JSON(root)]),

@@ -123,7 +123,7 @@ actor HostTokens: AccessTokenSource {
   /// A token's own `exp`, read without checking the signature: good for knowing when to ask again, and for no more.
   static func expiry(ofJWT token: String) -> Int64? {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = Base64.decodeURL(parts[1]) else { return nil }
+    guard parts.count == 3, let payload = Base64.decode(String(parts[1]), .url) else { return nil }
     guard let exp = (try? JSON.parse(payload))?["exp"]?.integer, exp > 0, exp < 1 << 40 else { return nil }
     return exp * 1_000
   }

@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 
 /// Voidhash's SDK plane (`/api/v1/sdk/...`) and its routes for events (`/i/v1/...`).
 final class VoidhashService {
@@ -15,7 +16,7 @@ final class VoidhashService {
     self.catalogue = catalogue
     self.state = state
     let text = JSON.object(catalogue.schema).text(sortingKeys: true)
-    let version = "sha256:\(VoidhashCryptography.sha256(text))"
+    let version = "sha256:\(OpenSSL.hexSHA256(text) ?? "")"
     schema = (.object([("version", JSON(version))] + catalogue.schema), version)
   }
 

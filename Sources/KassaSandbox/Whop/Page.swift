@@ -74,7 +74,7 @@ struct Page {
 
   private static func place(_ query: Query, _ name: String) throws(Refusal) -> Place? {
     guard let text = query.value(name) else { return nil }
-    guard let bytes = Base64.decodeURL(text), let json = try? JSON.parse(bytes), json.elements.count == 2,
+    guard let bytes = Base64.decode(text, .url), let json = try? JSON.parse(bytes), json.elements.count == 2,
       let key = json.elements.first, let arrival = json.elements.last?.integer
     else { throw .invalid(name, "is not a cursor of this list") }
     return Place(key: key.integer.map { .number($0) } ?? SortKey(key.string), arrival: Int(arrival))

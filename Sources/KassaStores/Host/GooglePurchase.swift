@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 
 /// A purchase of Google Play as a host passes it on.
 ///
@@ -124,7 +125,7 @@ struct GooglePurchase {
     guard let signedText, let signature else {
       throw Doubt("missing_signature", "\"original_json\" and \"signature\" are needed with store.google_public_key")
     }
-    guard let bytes = StandardBase64.decode(signature), key.verifies(signedText, signature: bytes) else {
+    guard let bytes = Base64.decode(signature, .standard), key.verifies(signedText, signature: bytes) else {
       throw Doubt("wrong_signature", "\"signature\" is not Google's of exactly this \"original_json\"")
     }
     return try read(signedText, configuration)
@@ -212,7 +213,9 @@ struct GooglePurchase {
 
   /// Without an order the token names the purchase. The token itself is a receipt and must not become a name.
   private func tokenID() throws(Doubt) -> String {
-    guard let digest = sha256(purchaseToken) else { throw Doubt("cryptography_failed", "libcrypto cannot be used") }
+    guard let digest = OpenSSL.hexSHA256(purchaseToken) else {
+      throw Doubt("cryptography_failed", "libcrypto cannot be used")
+    }
     return "token-\(digest.prefix(32))"
   }
 

@@ -1,5 +1,6 @@
 import KassaCore
 import KassaJSON
+import KassaPlatform
 import KassaReceipts
 
 /// The `store` object of a configuration whose `kind` is `host`.
@@ -45,7 +46,7 @@ public struct HostStoreConfiguration: Sendable {
     }
     bundleID = try fields.optionalName("bundle_id")
     appAppleID = try fields.optionalNumber("app_apple_id", in: 1...Int64.max)
-    environments = try Self.environments(fields)
+    environments = Set(try fields.environments("environments") ?? [.production])
     roots = try Self.roots(fields)
     googleKey = try Self.googleKey(fields)
     // Without it, what was bought in another app would count here.
@@ -66,24 +67,6 @@ public struct HostStoreConfiguration: Sendable {
     return .other(word)
   }
 
-  private static func environments(_ fields: Fields) throws(JSONShapeError) -> Set<StoreTransaction.Environment> {
-    guard let words = try fields.strings("environments") else { return [.production] }
-    guard !words.isEmpty else {
-      throw JSONShapeError(path: fields.place(of: "environments"), problem: "must name at least one environment")
-    }
-    var environments: Set<StoreTransaction.Environment> = []
-    for (index, word) in words.enumerated() {
-      guard let environment = StoreTransaction.Environment(rawValue: word) else {
-        let list = StoreTransaction.Environment.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-        throw JSONShapeError(
-          path: "\(fields.place(of: "environments"))[\(index)]",
-          problem: "must be one of \(list) (got \"\(word.quoted)\")")
-      }
-      environments.insert(environment)
-    }
-    return environments
-  }
-
   private static func roots(_ fields: Fields) throws(JSONShapeError) -> [TrustAnchor] {
     guard let texts = try fields.strings("roots") else { return [] }
     guard texts.count <= 16 else {
@@ -93,7 +76,7 @@ public struct HostStoreConfiguration: Sendable {
     var roots: [TrustAnchor] = []
     for (index, text) in texts.enumerated() {
       let place = "\(fields.place(of: "roots"))[\(index)]"
-      guard let der = StandardBase64.decode(text), !der.isEmpty else {
+      guard let der = Base64.decode(text, .standard), !der.isEmpty else {
         throw JSONShapeError(path: place, problem: "must be a certificate (DER) in base64 with padding")
       }
       do throws(Refusal) { roots.append(try TrustAnchor(der: der)) } catch {

@@ -28,7 +28,7 @@ extension VoidhashService {
     }
     return [
       "keyId": JSON(keyID), "nonce": JSON(nonce), "timestamp": JSON(now),
-      "signature": JSON(VoidhashCryptography.base64(signature)),
+      "signature": JSON(Base64.encode(signature)),
     ]
   }
 
@@ -43,13 +43,13 @@ extension VoidhashService {
 
   private var knownOfferKey: (String, VoidhashOfferKey)? {
     state.store.voidhash.offerKeys.all.first.flatMap { record in
-      Base64.decodeURL(record.key).flatMap { VoidhashOfferKey(der: $0) }.map { (record.id, $0) }
+      Base64.decode(record.key, .url).flatMap { VoidhashOfferKey(der: $0) }.map { (record.id, $0) }
     }
   }
 
   /// For the state: the public half, which checks signatures. Null before there was anything to sign.
   var offerKeyDocument: JSON {
     guard let (id, key) = knownOfferKey else { return .null }
-    return ["key_id": JSON(id), "public_key": JSON(VoidhashCryptography.base64(key.publicDER))]
+    return ["key_id": JSON(id), "public_key": JSON(Base64.encode(key.publicDER))]
   }
 }

@@ -1,24 +1,6 @@
 import COpenSSL
 import KassaPlatform
 
-enum VoidhashCryptography {
-  /// In hexadecimal digits.
-  static func sha256(_ text: String) -> String {
-    var digest = [UInt8](repeating: 0, count: 32)
-    let bytes = Array(text.utf8)
-    guard OpenSSL.isPrepared, EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else { return "" }
-    return digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
-
-  /// Base64 with padding.
-  static func base64(_ bytes: [UInt8]) -> String {
-    guard bytes.count <= 1 << 20 else { return "" }
-    var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
-    let count = Int(EVP_EncodeBlock(&text, bytes, Int32(bytes.count)))
-    return String(decoding: text.prefix(max(0, count)), as: UTF8.self)
-  }
-}
-
 /// A private key on P-256 that signs offers.
 final class VoidhashOfferKey {
   private let key: OpaquePointer

@@ -1,0 +1,136 @@
+import KassaCore
+import KassaJSON
+import KassaPlatform
+
+/// What `kassa_verify` is asked besides the text: what is expected of it, and under which roots it must stand.
+/// docs/documents.md, "Verification".
+final class VerificationTerms: Sendable {
+  /// Whether the payload of a transaction is to be read as well.
+  let readsTransaction: Bool
+  private let expected: SignedDataExpectation
+  private let verifier: SignedDataVerifier
+  /// Stands for the present time, in tests.
+  private let now: Int64?
+
+  private init(_ request: JSON) throws(Refusal) {
+    let roots: JSON?
+    do throws(JSONShapeError) {
+      let fields = try Fields(request)
+      try fields.allowOnly(Self.keys)
+      expected = SignedDataExpectation(
+        try fields.required(fields.kind("kind"), "kind"),
+        bundleID: try fields.optionalString("bundle_id"), appAppleID: try fields.optionalInteger("app_apple_id"),
+        environments: try fields.environments("environments") ?? [.production],
+        maximumAgeMilliseconds: try fields.milliseconds("max_age_s"))
+      roots = try fields.optionalValue("roots", "an array", where: \.isArray)
+      readsTransaction = try fields.optionalBool("read_transaction") ?? false && expected.kind == .transaction
+      now = try fields.optionalInteger("now")
+    } catch { throw Refusal(.invalidRequest, error) }
+    verifier = try Verifiers.verifier(roots, expected)
+  }
+
+  func check(_ text: UnsafeRawBufferPointer) throws(Refusal) -> SignedDataVerifier.Verified {
+    try verifier.check(text, expected, now: now)
+  }
+
+  /// Where it lies in the request.
+  static func text(of request: JSON) throws(Refusal) -> UnsafeRawBufferPointer {
+    do throws(JSONShapeError) { return try Fields(request).stringBytes(textKey) } catch {
+      throw Refusal(.invalidRequest, error)
+    }
+  }
+
+  private static let textKey = "text"
+  private static let keys = [
+    textKey, "kind", "bundle_id", "app_apple_id", "environments", "roots", "now", "max_age_s", "read_transaction",
+  ]
+}
+
+// MARK: - Keeping them
+
+extension VerificationTerms {
+  private static let maximumCount = 8
+  private static let known = Locked<[(members: JSON, terms: VerificationTerms)]>([])
+
+  /// Whoever verifies expects the same of one text after the other: the last few terms are read once.
+  static func of(_ request: JSON) throws(Refusal) -> VerificationTerms {
+    let same = known.with { known in known.last { request.isObject($0.members, with: textKey) } }
+    if let same { return same.terms }
+    let terms = try VerificationTerms(request)
+    // The host may change its document later.
+    let members = request.deepCopy(without: textKey)
+    known.with { known in
+      if known.count >= maximumCount { known.removeFirst() }
+      known.append((members, terms))
+    }
+    return terms
+  }
+}
+
+/// The verifiers of the last few sets of roots, so that their chains stay known from call to call.
+private enum Verifiers {
+  private static let maximumCount = 8
+  /// More roots than anybody has.
+  private static let maximumRoots = 16
+  private static let kept = Locked<[(roots: JSON, verifier: SignedDataVerifier)]>([])
+  private static let apple = SignedDataVerifier(anchors: AppleRoots.anchors) { WallClock.milliseconds }
+  private static let local = SignedDataVerifier(anchors: []) { WallClock.milliseconds }
+
+  /// `roots` are certificates in base64; nil for Apple's own.
+  static func verifier(
+    _ roots: JSON?, _ expected: SignedDataExpectation
+  ) throws(Refusal) -> SignedDataVerifier {
+    guard let roots else { return expected.isLocalOnly ? local : apple }
+    if let verifier = kept.with({ kept in kept.last { $0.roots == roots }?.verifier }) { return verifier }
+    let texts = roots.elements.map(\.string)
+    let verifier = SignedDataVerifier(anchors: try anchors(texts)) { WallClock.milliseconds }
+    let own = JSON.array(texts.map { JSON($0) })
+    kept.with { kept in
+      if kept.count >= maximumCount { kept.removeFirst() }
+      kept.append((own, verifier))
+    }
+    return verifier
+  }
+
+  private static func anchors(_ roots: [String?]) throws(Refusal) -> [TrustAnchor] {
+    guard roots.count <= maximumRoots else {
+      throw Refusal(.invalidRequest, "request: roots has \(roots.count) certificates; at most \(maximumRoots) are read")
+    }
+    var anchors: [TrustAnchor] = []
+    for (index, text) in roots.enumerated() {
+      let place = "roots[\(index)]"
+      guard let text, let der = Base64.decode(text, .standard) else {
+        throw Refusal(.invalidRequest, "request: \(place) must be a string: a certificate, its DER in padded base64")
+      }
+      do throws(Refusal) {
+        anchors.append(try TrustAnchor(der: der, place: place))
+      } catch { throw Refusal(.invalidRequest, "request: \(error.message)") }
+    }
+    return anchors
+  }
+}
+
+extension Fields {
+  fileprivate func kind(_ key: String) throws(JSONShapeError) -> SignedDataExpectation.Kind? {
+    guard let word = try optionalString(key) else { return nil }
+    guard let kind = SignedDataExpectation.Kind(rawValue: word) else {
+      let known = SignedDataExpectation.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+      throw JSONShapeError(path: place(of: key), problem: "must be one of \(known) (got \"\(word.prefix(40))\")")
+    }
+    return kind
+  }
+
+  /// Of seconds.
+  fileprivate func milliseconds(_ key: String) throws(JSONShapeError) -> Int64? {
+    guard let seconds = try optionalInteger(key) else { return nil }
+    guard seconds >= 0 else {
+      throw JSONShapeError(path: place(of: key), problem: "must be 0 or more (got \(seconds))")
+    }
+    let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    return overflow ? .max : milliseconds
+  }
+}
+
+extension Refusal {
+  fileprivate init(_ reason: RefusalReason, _ error: JSONShapeError) { self.init(reason, "request: \(error)") }
+}
