@@ -69,7 +69,7 @@ extension Fields {
   /// way from 1970, are refused.
   func appleDate(_ key: String) throws(JSONShapeError) -> Int64? {
     try optionalInteger(key, "a number of milliseconds since 1970") { whole, number in
-      let limit: Int64 = 253_402_300_799_999
+      let limit = Timestamp.range.upperBound
       guard let moment = whole ?? Int64(exactly: number.rounded(.down)) else { return nil }
       return -limit...limit ~= moment ? moment : nil
     }

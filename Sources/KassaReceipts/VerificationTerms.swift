@@ -24,7 +24,7 @@ final class VerificationTerms: Sendable {
         maximumAgeMilliseconds: try fields.milliseconds("max_age_s"))
       roots = try fields.optionalValue("roots", "an array", where: \.isArray)
       readsTransaction = try fields.optionalBool("read_transaction") ?? false && expected.kind == .transaction
-      now = try fields.optionalInteger("now")
+      now = try fields.moment("now")
     } catch { throw Refusal(.invalidRequest, error) }
     verifier = try Verifiers.verifier(roots, expected)
   }
@@ -118,6 +118,17 @@ extension Fields {
       throw JSONShapeError(path: place(of: key), problem: "must be one of \(known) (got \"\(word.prefix(40))\")")
     }
     return kind
+  }
+
+  /// Milliseconds since 1970, of years up to 9999 either way.
+  fileprivate func moment(_ key: String) throws(JSONShapeError) -> Int64? {
+    guard let moment = try optionalInteger(key) else { return nil }
+    let limit = Timestamp.range.upperBound
+    guard -limit...limit ~= moment else {
+      throw JSONShapeError(
+        path: place(of: key), problem: "must be milliseconds since 1970, of the year 9999 at most (got \(moment))")
+    }
+    return moment
   }
 
   /// Of seconds.
