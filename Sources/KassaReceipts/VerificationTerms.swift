@@ -74,7 +74,7 @@ private enum Verifiers {
   private static let maximumRoots = 16
   private static let kept = Locked<[(roots: JSON, verifier: SignedDataVerifier)]>([])
   private static let apple = SignedDataVerifier(anchors: AppleRoots.anchors) { WallClock.milliseconds }
-  private static let local = SignedDataVerifier(anchors: []) { WallClock.milliseconds }
+  private static let local = SignedDataVerifier(anchors: nil) { WallClock.milliseconds }
 
   /// `roots` are certificates in base64; nil for Apple's own.
   static func verifier(

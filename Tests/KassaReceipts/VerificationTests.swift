@@ -40,4 +40,36 @@ import Testing
     #expect(verdict(text, chain.verifier(now: .max)) == "expired_certificate")
     #expect(verdict(text, chain.verifier(now: .min)) == "not_yet_valid_certificate")
   }
+
+  /// `"roots": []` is a list of roots like any other.
+  @Test func noRootsTrustNobody() throws {
+    var local = chain
+    local.certificates = [chain.certificates[0]]
+    let text = try local.sign(transaction([("environment", "Xcode")]))
+    let expectsXcode: (String, JSON) = ("environments", ["xcode"])
+    #expect(answer(text, [expectsXcode, ("roots", .null)])["verified"]?.bool == true)
+    #expect(answer(text, [expectsXcode, ("roots", [])])["reason"]?.string == "chain_too_short")
+    #expect(try answer(chain.sign(), [("roots", [])])["reason"]?.string == "untrusted_root")
+  }
+
+  @Test func oneKindDoesNotPassForAnother() throws {
+    let about: JSON = ["bundleId": "com.example.app", "appAppleId": 7, "environment": "Production"]
+    let texts: [(String, JSON)] = [
+      ("transaction", transaction()),
+      (
+        "renewal_info",
+        ["autoRenewStatus": 1, "autoRenewProductId": "p", "environment": "Production", "signedDate": JSON(noon)]
+      ),
+      ("app_transaction", ["receiptType": "Production", "receiptCreationDate": JSON(noon), "bundleId": "x"]),
+      ("notification", ["notificationType": "TEST", "signedDate": JSON(noon), "data": about]),
+    ]
+    for (kind, payload) in texts {
+      let text = try chain.sign(payload)
+      for (asked, _) in texts {
+        let found = answer(text, [("kind", JSON(asked))])
+        #expect(found["reason"]?.string == (asked == kind ? nil : "malformed_payload"), "\(kind) as \(asked)")
+        if asked != kind { #expect(found["message"]?.string?.contains("\(kind), not \(asked)") == true) }
+      }
+    }
+  }
 }
