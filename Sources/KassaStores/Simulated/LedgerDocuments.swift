@@ -12,6 +12,7 @@ extension StoreLedger {
     document.add("app_transaction_id", appTransactionID)
     document.add("created_at", createdAt)
     document.add("storefront", storefront?.document ?? .null)
+    document.add("configured_country", configuredCountry)
     document.add("policy", policy?.word)
     document.add("billing_fails", billingFails)
     document.add("grace", hasGrace)
@@ -28,6 +29,7 @@ extension StoreLedger {
       now: try fields.integer("now"), firstNumber: try fields.integer("next_number"),
       appTransactionID: try fields.string("app_transaction_id"), createdAt: try fields.integer("created_at"),
       storefront: try Storefront(fields.optionalObject("storefront")))
+    configuredCountry = try fields.optionalString("configured_country")
     policy = try fields.value("policy", "a policy") { $0.string.flatMap { SheetPolicy($0) } }
     billingFails = try fields.optionalBool("billing_fails")
     hasGrace = try fields.optionalBool("grace")

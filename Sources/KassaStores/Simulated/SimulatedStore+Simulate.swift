@@ -12,13 +12,7 @@ extension SimulatedStore {
       let events = try ledger.perform(action, in: shop)
       return (events, events)
     }
-    switch action {
-    case .intent(let order): emit(.intent(order))
-    case .setStorefront:
-      changeShop()
-      emit(.storefrontChanged(ledger.storefront))
-    default: break
-    }
+    if case .intent(let order) = action { emit(.intent(order)) }
     for event in events where event.kind == .message {
       guard let id = event.details.first(where: { $0.key == "message_id" })?.value.string else { continue }
       if let message = ledger.messages.first(where: { $0.id == id }) { emit(.message(message.document)) }

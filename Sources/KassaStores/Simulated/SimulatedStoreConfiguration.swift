@@ -33,14 +33,26 @@ public struct SimulatedStoreConfiguration: Sendable, Equatable {
   /// `environment` (`sandbox`; `xcode`).
   public init(_ fields: Fields) throws(JSONShapeError) {
     try fields.allowOnly(["kind", "storekit_file", "bundle_id", "storefront", "locale", "sheet", "environment"])
-    let storefront = try fields.value("storefront", "a country of two or three letters") { json in
-      json.string.flatMap { Territory.alpha2($0) }
-    }
+    let storefront = try fields.country("storefront")
     let sheet = try fields.oneOf(SheetPolicy.words, "sheet", default: SheetDecision.approve.rawValue)
     self.init(
       storekitFile: try fields.string("storekit_file"),
       bundleID: try fields.optionalString("bundle_id") ?? Self.defaultBundleID, storefront: storefront,
       locale: try fields.optionalString("locale"), policy: SheetPolicy(sheet) ?? .always(.approve),
       isXcode: try fields.oneOf(["sandbox", "xcode"], "environment", default: "sandbox") == "xcode")
+  }
+}
+
+extension Fields {
+  /// The two letters of a country in which something can be sold; its three are read too.
+  func country(_ key: String) throws(JSONShapeError) -> String? {
+    guard let text = try optionalString(key) else { return nil }
+    guard let country = Territory.alpha2(text), Territory.currency(country) != nil else {
+      throw JSONShapeError(
+        path: place(of: key),
+        problem: "must be a country of ISO 3166 that has a currency, in two or three letters such as \"DE\" or \"DEU\" "
+          + "(got \"\(text.quoted)\")")
+    }
+    return country
   }
 }
