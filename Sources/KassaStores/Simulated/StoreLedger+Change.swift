@@ -134,7 +134,7 @@ extension StoreLedger {
     of productID: String, to amount: Decimal, needsConsent: Bool, in shop: StoreShop
   ) throws(StoreRefusal) -> [LedgerEvent] {
     let product = try check(PurchaseRequest(productID: productID, offer: .none), in: shop)
-    let price = Money(amount, product.price.money.currency)
+    let price = Money(amount, product.price.money.currency).payable
     prices[productID] = price
     var events = [
       LedgerEvent(
