@@ -82,6 +82,8 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     catalogue: @escaping (Storefront?) throws(KassaError) -> StoreCatalogue
   ) throws(KassaError) {
     self.configuration = configuration
+    var ports = ports
+    if let seed = configuration.seed { ports.random = SeededRandom(seed: seed) }
     self.ports = ports
     readCatalogue = catalogue
     payload = TransactionPayload(
@@ -139,6 +141,9 @@ public final class SimulatedStore: Store, @unchecked Sendable {
 
   /// The keys of the `.storekit` file that are not honoured; each is worth one diagnostic.
   public var unsupportedKeys: [String] { shop.catalogue.unsupported }
+
+  /// What `simulate` does.
+  public static let actions = StoreAction.names
 
   /// Everything that happened, one JSON document a line, from the first day on: the same for the same script.
   public func eventLog() throws(KassaError) -> [String] {

@@ -20,6 +20,7 @@ enum StoreAction: Sendable, Equatable {
   case redeemCode(String, productID: String?, appAccountToken: String?)
   case clear
   case state
+  case events
 
   enum RefundShare: Sendable, Equatable {
     case all
@@ -94,6 +95,7 @@ enum StoreAction: Sendable, Equatable {
     ),
     ("clear", [], { _ in .clear }),
     ("state", [], { _ in .state }),
+    ("events", [], { _ in .events }),
   ]
 
   init(_ document: JSON) throws(JSONShapeError) {
@@ -203,7 +205,7 @@ extension StoreLedger {
     case .intent(let order):
       _ = try check(PurchaseRequest(productID: order.productID, offer: order.offer), in: shop)
       return []
-    case .state: return []
+    case .state, .events: return []
     }
   }
 
