@@ -55,7 +55,7 @@ private func simulatedStore(
       // Store and service see the same time, also where the sandbox's was moved.
       now: { [now = surroundings.now] in sandbox?.now ?? now() },
       start: surroundings.start,
-      onTransaction: sandbox.map { registration(at: $0, surroundings) }
+      onTransactions: sandbox.map { registration(at: $0, surroundings) }
         ?? (transport as? RegisteringTransport)?.register))
   store.presenter = HostSheets(surroundings: surroundings)
   for key in store.unsupportedKeys {
@@ -70,10 +70,10 @@ private func simulatedStore(
 /// written is told again at the next start, as long as it is not finished.
 private func registration(
   at sandbox: Sandbox, _ surroundings: Surroundings
-) -> @Sendable (StoreTransaction) -> Void {
-  { transaction in
-    do throws(KassaError) { try sandbox.register(storeTransaction: transaction) } catch {
-      surroundings.report("storage_failed", error.message, ["transaction_id": JSON(transaction.id)])
+) -> @Sendable ([StoreTransaction]) -> Void {
+  { transactions in
+    do throws(KassaError) { try sandbox.register(storeTransactions: transactions) } catch {
+      surroundings.report("storage_failed", error.message, ["transaction_id": JSON(transactions.first?.id)])
     }
   }
 }

@@ -23,7 +23,11 @@ final class RegisteringTransport: HTTPTransport {
     self.start = start
   }
 
-  @Sendable func register(_ transaction: StoreTransaction) {
+  @Sendable func register(_ transactions: [StoreTransaction]) {
+    for transaction in transactions { register(transaction) }
+  }
+
+  private func register(_ transaction: StoreTransaction) {
     let document = transaction.document.merging([
       ("grace_ends_at", JSON(transaction.graceEndsAt)), ("signed_at", JSON(transaction.signedAt)),
       ("proof", JSON(transaction.proof)),

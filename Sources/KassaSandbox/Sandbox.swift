@@ -66,7 +66,16 @@ public final class Sandbox: @unchecked Sendable {
   ///
   /// The same may be told any number of times; of several versions of a transaction the one signed last counts.
   public func register(storeTransaction: StoreTransaction) throws(KassaError) {
-    do throws(DatabaseError) { try inTransaction { whop.register(StoreTransactionRecord(storeTransaction)) } } catch {
+    try register(storeTransactions: [storeTransaction])
+  }
+
+  /// The same for many, which are written together.
+  public func register(storeTransactions: [StoreTransaction]) throws(KassaError) {
+    do throws(DatabaseError) {
+      try inTransaction {
+        for transaction in storeTransactions { whop.register(StoreTransactionRecord(transaction)) }
+      }
+    } catch {
       throw KassaError(.storage, "the sandbox's state cannot be written: \(error)")
     }
   }

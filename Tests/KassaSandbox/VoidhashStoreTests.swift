@@ -21,7 +21,7 @@ struct VoidhashStoreTests {
       SimulatedStoreConfiguration(storekitFile: path), file: try VoidhashSamples.read(path), path: ":memory:",
       ports: SimulatedStorePorts(
         time: shop.time, random: SeededRandom(seed: 1), now: { sandbox.now },
-        onTransaction: { try? sandbox.register(storeTransaction: $0) }))
+        onTransactions: { try? sandbox.register(storeTransactions: $0) }))
   }
 
   private func buy(_ product: String) async throws -> StoreTransaction {

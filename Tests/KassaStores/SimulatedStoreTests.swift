@@ -141,7 +141,9 @@ struct SimulatedStoreTests {
 
   /// Three months by the code, then the free week, then the regular price; in every process.
   @Test func aStackableCodeLeavesTheIntroductoryOffer() async throws {
-    for (isStackable, wanted) in [(true, ["15.00 P3M", "0.00 P1W", "9.99 none"]), (false, ["15.00 P3M", "9.99 none"])] {
+    for (isStackable, wanted) in [
+      (true, ["15.00 P3M", "0.00 P1W", "9.99 none"]), (false, ["15.00 P3M", "9.99 none"]),
+    ] {
       var catalogue = Goods.catalogue
       catalogue.codeTerms = ["basic.monthly": ["WELCOME": StoreCodeTerms(customers: [.new], isStackable: isStackable)]]
       try await withFolder { folder in

@@ -90,7 +90,7 @@ final class Counter {
     self.registered = registered
     let ports = SimulatedStorePorts(
       time: time, random: SeededRandom(seed: seed), now: { time.wallMilliseconds }, start: run,
-      onTransaction: { transaction in registered.with { $0.append(transaction) } })
+      onTransactions: { transactions in registered.with { $0 += transactions } })
     store = try SimulatedStore(
       SimulatedStoreConfiguration(
         storekitFile: "shop.storekit", storefront: country, policy: policy, isXcode: isXcode), path: path,

@@ -116,7 +116,7 @@ extension SimulatedStore {
   }
 
   public func finish(_ transaction: StoreTransaction) async throws(KassaError) {
-    try change { ledger, _ throws(StoreRefusal) in ((), try ledger.finish(transaction.id)) }
+    try change { ledger, _ throws(StoreRefusal) in ((), ledger.finish(transaction.id)) }
   }
 
   public func restore() async throws(KassaError) -> Bool {
@@ -127,11 +127,13 @@ extension SimulatedStore {
 
   public func unfinished() async throws(KassaError) -> [StoreDelivery] {
     try refresh()
+    registerNews()
     return ledger.transactions.all.filter { !$0.isFinished }.map { delivery(of: $0.id) }
   }
 
   public func entitlements() async throws(KassaError) -> [StoreDelivery] {
     try refresh()
+    registerNews()
     return ledger.entitled.map { delivery(of: $0.id) }
   }
 

@@ -3,32 +3,6 @@ import KassaJSON
 import KassaPlatform
 import KassaReceipts
 
-/// What a simulated store needs from its client.
-public struct SimulatedStorePorts: Sendable {
-  /// For sleeping only.
-  public var time: any TimeSource
-  public var random: any RandomSource
-  /// The time by which subscriptions renew, in milliseconds since 1970 UTC.
-  public var now: @Sendable () -> Int64
-  /// Starts a task on the client's loop; without it nothing happens between two calls.
-  public var start: (@Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never>)?
-  /// Hears of each transaction that is made or changed, before anybody else does: what Apple's servers would know. The
-  /// same may come again after a restart.
-  public var onTransaction: (@Sendable (StoreTransaction) -> Void)?
-
-  public init(
-    time: any TimeSource, random: any RandomSource, now: @escaping @Sendable () -> Int64,
-    start: (@Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never>)? = nil,
-    onTransaction: (@Sendable (StoreTransaction) -> Void)? = nil
-  ) {
-    self.time = time
-    self.random = random
-    self.now = now
-    self.start = start
-    self.onTransaction = onTransaction
-  }
-}
-
 /// An App Store of this machine's own: it sells what an Xcode `.storekit` file says, renews on the client's clock, signs
 /// its transactions with its own certificates, and does to them what `simulate` is told.
 ///
@@ -51,11 +25,15 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   /// The same, verified.
   private var deliveries: [String: StoreDelivery] = [:]
   private var lastEvent: Int64 = 0
-  /// Transactions that other processes made or changed, and that the listener has not heard of.
-  private var unheard: [String] = []
-  private var listener: ((StoreEvent) -> Void)?
-  private var timer: Task<Void, Never>?
-  private var timerDue: Int64?
+  var news = StoreNews()
+  var hasNewPrices = false
+  var listener: ((StoreEvent) -> Void)?
+  /// Tells the rest of the news.
+  var telling: Task<Void, Never>?
+  var timer: Task<Void, Never>?
+  var timerDue: Int64?
+  /// After a failure: how long it was until this was tried again.
+  var retryDelay: Int64?
 
   /// Opens the store, or makes it.
   ///
@@ -102,7 +80,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     shop = StoreShop(first)
     if ledger.storefront != first.storefront { shop = StoreShop(try catalogue(ledger.storefront)) }
     // What was not finished may not have been heard of before the last run ended.
-    for transaction in ledger.transactions.all where !transaction.isFinished { register(transaction.id) }
+    register(ledger.transactions.all.filter { !$0.isFinished }.map { delivery(of: $0.id) })
   }
 
   private static func open(
@@ -158,9 +136,9 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     silent: (Value) -> String? = { _ in nil },
     _ act: (inout StoreLedger, StoreShop) throws(StoreRefusal) -> (value: Value, events: [LedgerEvent])
   ) throws(KassaError) -> Value {
-    var news: News?
+    var change: Change?
     var outcome: Result<Value, StoreRefusal>?
-    let former = ledger
+    let graceEnds = ledger.graceEnds
     try stored { () throws(DatabaseError) in
       try storage.transaction { () throws(DatabaseError) in
         try reloadIfChanged()
@@ -174,23 +152,18 @@ public final class SimulatedStore: Store, @unchecked Sendable {
           outcome = .success(done.value)
         } catch { outcome = .failure(error) }
         let own = try save(draft, events)
-        news = News(ledger: draft, signed: own.signed, lastEvent: own.lastEvent, changed: own.changed)
+        change = Change(ledger: draft, signed: own.signed, lastEvent: own.lastEvent, changed: own.changed)
       }
     }
-    guard let news, let outcome else { throw KassaError(.internalError, "the simulated store's change got lost") }
-    take(news)
-    registerGrace(after: former.graceEnds)
-    if ledger.storefront != former.storefront { changeShop() }
-    // Prices are read again as after a move.
-    if ledger.storefront != former.storefront || ledger.prices != former.prices {
-      listener?(.storefrontChanged(ledger.storefront))
-    }
+    guard let change, let outcome else { throw KassaError(.internalError, "the simulated store's change got lost") }
+    take(change)
+    registerGrace(after: graceEnds)
     let result: Value
     do throws(StoreRefusal) { result = try outcome.get() } catch {
-      tell(news.changed)
+      tell()
       throw error.kassaError
     }
-    tell(news.changed, except: silent(result))
+    tell(except: silent(result))
     return result
   }
 
@@ -202,7 +175,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     try change { _, _ in ((), []) }
   }
 
-  private struct News {
+  private struct Change {
     var ledger: StoreLedger
     var signed: [String: String]
     var lastEvent: Int64
@@ -213,13 +186,29 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   private func reloadIfChanged() throws(DatabaseError) {
     guard try storage.hasNews(), let contents = try storage.load() else { return }
     let changed = try storage.changedTransactions(after: lastEvent)
-    let storefront = ledger.storefront
-    ledger = contents.ledger
+    adopt(contents.ledger)
     signed = contents.signed
     lastEvent = contents.lastEvent
     for id in changed { deliveries[id] = nil }
-    unheard += changed
-    if ledger.storefront != storefront { changeShop() }
+    news.add(changed: changed)
+  }
+
+  /// Takes over what is on disk, and notes what that means for the listener.
+  private func adopt(_ next: StoreLedger) {
+    let former = ledger
+    ledger = next
+    if former.storefront != next.storefront { changeShop() }
+    hasNewPrices = hasNewPrices || former.storefront != next.storefront || former.prices != next.prices
+    // Transactions go all at once or not at all.
+    guard let first = former.transactions.all.first, next.transactions[first.id] == nil else { return }
+    signed = [:]
+    deliveries = [:]
+    let graceEnds = former.graceEnds
+    news.add(
+      forgotten: former.transactions.all.filter { transaction in
+        let end = graceEnds[transaction.id] ?? transaction.expiresAt ?? .max
+        return transaction.kind != .consumable && transaction.revocation == nil && end > next.now
+      })
   }
 
   private func save(
@@ -245,7 +234,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     return (texts, number, events.filter(\.changesTransaction).compactMap(\.transactionID))
   }
 
-  private func sign(_ transaction: LedgerTransaction, of ledger: StoreLedger) throws(DatabaseError) -> String {
+  func sign(_ transaction: LedgerTransaction, of ledger: StoreLedger) throws(DatabaseError) -> String {
     do throws(Refusal) {
       return try signer.kept(payload.document(transaction, of: ledger, signedAt: ledger.now))
     } catch {
@@ -253,42 +242,14 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     }
   }
 
-  private func take(_ news: News) {
-    if ledger.transactions.all.count > news.ledger.transactions.all.count {
-      signed = [:]
-      deliveries = [:]
-    }
-    ledger = news.ledger
-    lastEvent = news.lastEvent
-    for (id, text) in news.signed where signed[id] != text {
+  private func take(_ change: Change) {
+    adopt(change.ledger)
+    lastEvent = change.lastEvent
+    for (id, text) in change.signed where signed[id] != text {
       signed[id] = text
       deliveries[id] = nil
     }
-  }
-
-  private func tell(_ changed: [String], except silent: String? = nil) {
-    let others = unheard
-    unheard = []
-    var told: Set<String> = []
-    for id in others + changed where told.insert(id).inserted {
-      register(id)
-      if id != silent { listener?(.updated(delivery(of: id))) }
-    }
-    schedule()
-  }
-
-  /// Tells of a transaction, and of the grace period that it is in: that is not signed, but Apple's servers know it.
-  private func register(_ id: String) {
-    guard let hear = ports.onTransaction, case .verified(var transaction) = delivery(of: id) else { return }
-    transaction.graceEndsAt = ledger.graceEnds[id]
-    hear(transaction)
-  }
-
-  /// Subscriptions whose grace period has begun or is over.
-  private func registerGrace(after former: [String: Int64]) {
-    let present = ledger.graceEnds
-    for id in Set(former.keys).union(present.keys).sorted()
-    where former[id] != present[id] && ledger.transactions[id] != nil { register(id) }
+    news.add(changed: change.changed)
   }
 
   private func stored<Value>(_ body: () throws(DatabaseError) -> Value) throws(KassaError) -> Value {
@@ -353,42 +314,16 @@ public final class SimulatedStore: Store, @unchecked Sendable {
       .unsupported, "a simulated store has no store of the host's to report from: use kassa_simulate")
   }
 
-  public func clockMoved() { try? refresh() }
+  public func clockMoved() { wake() }
 
   public func close() {
     listener = nil
+    telling?.cancel()
+    telling = nil
     timer?.cancel()
     timer = nil
     timerDue = nil
   }
-
-  /// Wakes when the next thing is due. The longest sleep is short enough to notice a clock that was set.
-  private func schedule() {
-    guard listener != nil, let start = ports.start else { return }
-    guard let due = ledger.dueAt else {
-      timer?.cancel()
-      (timer, timerDue) = (nil, nil)
-      return
-    }
-    guard due != timerDue else { return }
-    timer?.cancel()
-    timerDue = due
-    let delay = min(max(1, due.subtracting(ports.now())), Self.longestSleep), time = ports.time
-    timer = start { [weak self] in
-      do throws(CancellationError) { try await time.sleep(milliseconds: delay) } catch { return }
-      self?.wake()
-    }
-  }
-
-  private func wake() {
-    timerDue = nil
-    do throws(KassaError) { try refresh() } catch {
-      // The next call says why; until then this tries again.
-      schedule()
-    }
-  }
-
-  private static let longestSleep: Int64 = 3_600_000
 }
 
 extension StoreRefusal {

@@ -43,7 +43,8 @@ public struct SimulatedStoreConfiguration: Sendable, Equatable {
       bundleID: try fields.optionalString("bundle_id") ?? Self.defaultBundleID, storefront: storefront,
       locale: try fields.optionalString("locale"), policy: SheetPolicy(sheet) ?? .always(.approve),
       isXcode: try fields.oneOf(["sandbox", "xcode"], "environment", default: "sandbox") == "xcode",
-      seed: try fields.value("seed", "a whole number or a text") { $0.integer.map(UInt64.init(bitPattern:)) ?? $0.seed })
+      seed: try fields.value("seed", "a whole number or a text") { $0.integer.map(UInt64.init(bitPattern:)) ?? $0.seed }
+    )
   }
 }
 

@@ -147,6 +147,23 @@ def test_prices_beside_the_plans_follow(client: kassa.Client) -> None:
     wait(client, lambda: price() == "€8.99")
 
 
+def test_what_is_cleared_is_gone(client: kassa.Client) -> None:
+    client.configure(configuration(receipts=False))
+    for plan, product in ((PLAN, PRODUCT), ("plan_lifetime", PRODUCT)):
+        client.purchase(plan, method="store").raise_for_outcome()
+        assert client.has_access(product)
+    events = client.events()
+    in_store(client, "clear")
+    wait(client, lambda: not client.has_access(PRODUCT))
+    assert not client.is_subscribed
+    client.poll(0.3)
+    while (event := events.take(timeout=0)) is not None:
+        assert event.raw.get("code") != "storekit_transaction_unverified"
+    assert in_store(client, "state")["transactions"] == []
+    client.purchase(PLAN, method="store").raise_for_outcome()
+    assert client.has_access(PRODUCT)
+
+
 # Mistakes
 
 
@@ -222,10 +239,11 @@ def test_closing_does_not_wait_for_hundreds_of_renewals(thread: str, tmp_path: P
         opened.configure(config)
         opened.purchase(PLAN).raise_for_outcome()
         opened.start.simulate({"action": "advance", "days": 30})
-        # In host mode nothing happens outside of a call, and no call takes long.
-        began = time.monotonic()
-        opened.poll(0)
-        assert time.monotonic() - began < 1.5
+        # In host mode all work is done within calls, and none takes long.
+        for _ in range(50):
+            began = time.monotonic()
+            opened._take(0)
+            assert time.monotonic() - began < 1
         began = time.monotonic()
         opened.close()
         assert time.monotonic() - began < 2
