@@ -170,7 +170,7 @@ void kassa_json_release(struct json_t *document);
  * Returns {"verified":true,"payload":{...},...}, or
  * {"verified":false,"reason":"wrong_environment","message":"..."}; a wrong request has the reason "invalid_request".
  * NULL only for a request that is no object. Needs no client, reads no file and no network, and may be called from any
- * thread; takes about a quarter longer than one P-256 signature check, once a certificate chain has been seen.
+ * thread; takes about a fifth longer than one P-256 signature check, once a certificate chain has been seen.
  */
 struct json_t *kassa_verify(const struct json_t *request);
 
@@ -464,7 +464,9 @@ kassa_op kassa_store_call(kassa_client *client, const char *method, const struct
 
 /*
  * Does something to the sandbox in this process ("base_url":"embedded:"): moves its clock, completes a checkout,
- * refunds, cancels, switches a fault on. docs/documents.md, "Sandbox actions". With any other base URL it fails with
+ * refunds, cancels, switches a fault on. docs/documents.md, "Sandbox actions". And to the simulated store
+ * ("store":{"kind":"simulated"}), with any base URL: renews, refunds, lets billing fail. docs/simulated-store.md,
+ * "Actions". Beside the sandbox an action of the store carries "target":"store". With neither of the two it fails with
  * "unsupported".
  */
 kassa_op kassa_simulate(kassa_client *client, const struct json_t *action);

@@ -172,7 +172,9 @@ class AsyncClient(Core):
         return read_document(await self._finish(self._store_call(method, params)))
 
     async def simulate(self, action: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Does something to the sandbox in this process (docs/sandbox.md)."""
+        """Does something to the sandbox in this process (docs/sandbox.md), or to the simulated store
+        (docs/simulated-store.md): beside the sandbox with `"target": "store"`.
+        """
         return read_document(await self._finish(self._simulate(action)))
 
     def events(self) -> AsyncEvents:

@@ -191,7 +191,9 @@ class Client(Core):
         return read_document(self._finish(self._store_call(method, params), timeout))
 
     def simulate(self, action: Mapping[str, Any], *, timeout: float | None = None) -> Mapping[str, Any]:
-        """Does something to the sandbox in this process (docs/sandbox.md)."""
+        """Does something to the sandbox in this process (docs/sandbox.md), or to the simulated store
+        (docs/simulated-store.md): beside the sandbox with `"target": "store"`.
+        """
         return read_document(self._finish(self._simulate(action), timeout))
 
     def events(self) -> Events:
