@@ -51,7 +51,7 @@ public final class HostStore: Store {
     let reply = try await ask("products", ["ids": .array(ids.map { JSON($0) })])
     let wanted = Set(ids)
     return try reply.read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["products"])
+      try fields.refuseUnknown(but: ["products"])
       var products: [StoreProduct] = []
       var seen: Set<String> = []
       for element in try fields.list("products") {
@@ -69,7 +69,7 @@ public final class HostStore: Store {
     try requireSupport()
     let reply = try await ask("purchase", order.parameters)
     let (outcome, bought) = try reply.read { (fields) throws(JSONShapeError) -> (PurchaseOutcome, HostTransaction?) in
-      try fields.allowOnly(["outcome", "transaction"])
+      try fields.refuseUnknown(but: ["outcome", "transaction"])
       let outcome = try fields.word("outcome", PurchaseOutcome.self)
       guard outcome == .purchased else { return (outcome, nil) }
       return (outcome, try transactions.read(try fields.object("transaction")))
@@ -89,7 +89,7 @@ public final class HostStore: Store {
 
   public func finish(_ transaction: StoreTransaction) async throws(KassaError) {
     let reply = try await ask("finish", transaction.finishParameters)
-    try reply.read { (fields) throws(JSONShapeError) in try fields.allowOnly([]) }
+    try reply.read { (fields) throws(JSONShapeError) in try fields.refuseUnknown(but: []) }
   }
 
   // MARK: - Looking
@@ -97,7 +97,7 @@ public final class HostStore: Store {
   public func restore() async throws(KassaError) -> Bool {
     guard isSupported else { return true }
     return try await ask("restore").read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["outcome"])
+      try fields.refuseUnknown(but: ["outcome"])
       return try fields.word("outcome", SheetOutcome.self) == .completed
     }
   }
@@ -121,7 +121,7 @@ public final class HostStore: Store {
 
   public func storefront() async throws(KassaError) -> Storefront? {
     try await ask("storefront").read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["storefront"])
+      try fields.refuseUnknown(but: ["storefront"])
       return try fields.storefront("storefront")
     }
   }

@@ -40,7 +40,7 @@ struct HostTransactionReader {
   }
 
   private func apple(_ fields: Fields) throws(JSONShapeError) -> HostTransaction {
-    try fields.allowOnly(["store", "jws"])
+    try fields.refuseUnknown(but: ["store", "jws"])
     let text = try fields.name("jws", atMost: HostLimits.signedBytes, isSecret: true)
     return HostTransaction(delivery: delivery(of: text))
   }
@@ -54,7 +54,7 @@ struct HostTransactionReader {
   /// All that can be read. One that cannot is reported like one that was not believed: it must not keep the others
   /// from their buyer.
   func readAll(_ reply: Fields) throws(JSONShapeError) -> [HostTransaction] {
-    try reply.allowOnly(["transactions"])
+    try reply.refuseUnknown(but: ["transactions"])
     let elements = try reply.array("transactions")
     guard elements.count <= HostLimits.elements else {
       throw JSONShapeError(
