@@ -589,6 +589,18 @@ import Testing
     #expect(try none.result(of: none.client.storeCall("manage_subscriptions", [:]))["url"]?.string != nil)
   }
 
+  @Test("Parameters are checked, of what the engine itself asks for too", arguments: ["storefront", "entitlements"])
+  func parameters(method: String) throws {
+    let shop = try shop()
+    shop.rig.settle()
+    let before = shop.store.calls.count
+    let error = try shop.rig.error(of: shop.client.storeCall(method, ["bogus": 1]))
+    #expect(error["code"] == "invalid_argument")
+    #expect(error["message"]?.string == "params.bogus is not a known key")
+    #expect(shop.store.calls.count == before)
+    _ = try shop.rig.result(of: shop.client.storeCall(method, [:]))
+  }
+
   @Test("Notifications: the foreground is understood, others go to the store, and refusals are said")
   func notifications() throws {
     let shop = try shop()

@@ -99,10 +99,12 @@ extension Engine {
     }
     switch method {
     case .storefront:
+      try StoreMethod.refuseParameters(params)
       let storefront = try await store.storefront()
       if let storefront { note(storefront) }
       return ["storefront": storefront?.document ?? .null]
     case .entitlements:
+      try StoreMethod.refuseParameters(params)
       let deliveries = try await store.entitlements()
       var documents: [JSON] = []
       for delivery in deliveries {

@@ -7,12 +7,7 @@ import KassaReceipts
 extension HostStore {
   public func call(_ method: StoreMethod, _ params: JSON) async throws(KassaError) -> JSON {
     let asked = try method.checked(params)
-    switch method {
-    case .storefront: return ["storefront": try await storefront()?.document ?? .null]
-    case .entitlements:
-      return ["transactions": .array(try await entitlements().compactMap { $0.verifiedTransaction?.document })]
-    default: try requireSupport()
-    }
+    try requireSupport()
     if method == .appTransaction, configuration.platform != .known(.apple) {
       throw KassaError(.unsupported, "app_transaction is Apple's: store.platform is \"\(configuration.platform.word)\"")
     }
@@ -30,7 +25,8 @@ extension HostStore {
     case .subscriptionStatus: return try statuses(reply)
     case .appTransaction: return try appTransaction(reply)
     case .messages: return try messages(reply)
-    case .storefront, .entitlements: return [:]
+    case .storefront, .entitlements:
+      throw KassaError(.internalError, "store/\(method.rawValue) has a function of its own")
     }
   }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import kassa
 import pytest
-from support import PLAN, PRODUCT, configuration, example
+from support import PLAN, PRODUCT, ROOT, configuration, example
 
 host_store = example("host_store")
 
@@ -228,6 +229,13 @@ def test_a_store_that_nobody_can_check_is_not_asked_to_sell(client: kassa.Client
         client.purchase(PLAN, "store")
     assert caught.value.code == "unsupported_store"
     assert not host.shop.purchases
+
+
+@pytest.mark.parametrize("method", ["storefront", "entitlements"])
+def test_a_question_without_parameters_takes_none(client: kassa.Client, host: HostSeller, method: str) -> None:
+    host.open(client)
+    with pytest.raises(kassa.InvalidArgumentError, match=r"params\.bogus is not a known key"):
+        client.store_call(method, {"bogus": 1})
 
 
 def test_what_is_bought_elsewhere_is_told_of(client: kassa.Client, host: HostSeller) -> None:
