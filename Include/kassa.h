@@ -523,6 +523,10 @@ bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_
  * {"type":"online"} when the network does, each heeded once a minute (the library's own requests tell of the network,
  * too); and of the host's own store "transaction_updated", "purchase_intent", "store_message" and "storefront_changed",
  * as docs/store.md describes them. True if it was understood; if not, the diagnostic "notification_refused" says why.
+ *
+ * Before kassa_configure nothing is looked at: true says that the event is kept until then, and what is not understood
+ * is told of then. 100 events are kept; the next one is lost, like those that follow, and false is returned, with one
+ * diagnostic for all of them. False without a diagnostic: no client, or an event that is no object.
  */
 bool kassa_notify(kassa_client *client, const struct json_t *event);
 

@@ -71,6 +71,8 @@ actor Engine {
   var laterScan: Task<Void, Never>?
   /// What the host said of its store before it configured the client.
   var earlyNotifications: [JSON] = []
+  /// There were more of them than are kept, which has been told.
+  var lostNotifications = false
   var outbox: OutboxState
   var people = PeopleState()
   /// Logins whose own operation is still at the claim.

@@ -613,6 +613,9 @@ import Testing
     // Before the configuration it is kept, up to a number.
     let early = try Rig(configure: false)
     for _ in 0..<Constants.earlyNotifications { #expect(early.client.notify(["type": "foreground"])) }
+    #expect(early.diagnostics() == [])
     #expect(!early.client.notify(["type": "foreground"]))
+    #expect(!early.client.notify(["type": "foreground"]))
+    #expect(early.diagnostics() == ["notification_refused"])
   }
 }

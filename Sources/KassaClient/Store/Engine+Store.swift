@@ -47,9 +47,7 @@ extension Engine {
   func notify(_ event: JSON) -> Bool {
     guard let active else {
       // Stores tell of some things only once, at the start.
-      guard earlyNotifications.count < Constants.earlyNotifications else { return false }
-      earlyNotifications.append(event)
-      return true
+      return keepForLater(event)
     }
     if let word = event["type"]?.string, let trigger = ScanTrigger(rawValue: word) {
       conditionsImproved(trigger)
@@ -63,6 +61,23 @@ extension Engine {
       report("notification_refused", error.message, [:])
       return false
     }
+    return true
+  }
+
+  /// Until the client is configured, up to a number; the first event beyond it is told of.
+  private func keepForLater(_ event: JSON) -> Bool {
+    let limit = Constants.earlyNotifications
+    guard earlyNotifications.count < limit else {
+      if !lostNotifications {
+        report(
+          "notification_refused",
+          "kassa_notify keeps \(limit) events until kassa_configure, and there are as many: this one and those that "
+            + "follow are lost", [:])
+      }
+      lostNotifications = true
+      return false
+    }
+    earlyNotifications.append(event)
     return true
   }
 

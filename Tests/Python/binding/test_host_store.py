@@ -263,6 +263,19 @@ def test_a_message_is_passed_on(client: kassa.Client, host: HostSeller) -> None:
     assert message.message["id"] == "m1"
 
 
+def test_what_is_said_before_configure_is_kept_up_to_a_number(client: kassa.Client, host: HostSeller) -> None:
+    events = client.events()
+    assert client.notify({"type": "junk"})
+    assert all(client.notify({"type": "foreground"}) for _ in range(99))
+    assert events.take(0.2) is None
+    assert [client.notify({"type": "foreground"}) for _ in range(2)] == [False, False]
+    host.open(client)
+    found = [event for event in iter(lambda: events.take(0.2), None) if isinstance(event, kassa.Diagnostic)]
+    assert [event.code for event in found] == ["notification_refused"] * 2
+    assert "100 events" in found[0].message
+    assert "junk" in found[1].message
+
+
 def test_what_is_no_event_is_refused_with_its_place(client: kassa.Client, host: HostSeller) -> None:
     host.open(client)
     events = client.events()

@@ -336,7 +336,7 @@ class Core:
 
         `{"type": "foreground"}` when the program comes back to the user, `{"type": "online"}` when the network does,
         or an event of the host's own store (docs/store.md). False for what is not understood; a diagnostic then says
-        why.
+        why. Before `configure` everything is kept and looked at then, up to 100 events; False means that it is lost.
         """
         with self._library.lend(event) as lent:
             return bool(self._functions.kassa_notify(self._client(), lent))
