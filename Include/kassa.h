@@ -306,8 +306,8 @@ uint64_t kassa_revision(const kassa_client *client);
 /*                                                                                                                  */
 /* Operations return a number at once, or 0 for a wrong call. Each ends exactly once, in a completion document with  */
 /* "result" or "error", taken by kassa_wait or kassa_next_event. docs/documents.md lists the results. None waits for */
-/* ever: the network has 30 s for a request with its retries, the host 60 s to answer one, and the user 30 min or    */
-/* "timeout_s" of "checkout"; kassa_cancel ends any of them at once.                                                 */
+/* ever: the network has 30 s for a request with its retries, the host 60 s to answer one, and the user "timeout_s"  */
+/* of "checkout" for a checkout and 30 min in the store; kassa_cancel ends any of them at once.                      */
 
 /*
  * Sets what the client works with. `config` is described in docs/documents.md, "Configuration"; only "backend" is
@@ -512,9 +512,10 @@ void kassa_set_wakeup(kassa_client *client, void (*wakeup)(void *userdata), void
 
 /*
  * Answers a request, from any thread, now or after the user has done something. `reply` is described with each request
- * in docs/documents.md; {"error":{"message":"..."}} says that the host cannot. A request that waits too long is
- * withdrawn: after 60 s, and after "timeout_s" of "checkout" (30 min by default) where the user takes part. False if
- * there is no such request any more: answered, withdrawn, or never sent.
+ * in docs/documents.md and docs/store.md; {"error":{"message":"..."}} says that the host cannot. A request that waits
+ * too long is withdrawn: a checkout after "timeout_s" of "checkout" (30 min by default); what the store shows to its
+ * user after 30 min, whatever the configuration says; and everything else after 60 s. False if there is no such request
+ * any more: answered, withdrawn, or never sent.
  */
 bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_t *reply);
 
