@@ -325,6 +325,24 @@ def test_apple_pay_is_the_hosts(client: kassa.Client) -> None:
     assert (asked[0]["label"], asked[0]["plan_id"]) == ("subscribe", PLAN)
 
 
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ({"outcome": "failed", "message": "no luck"}, "payment_failed"),
+        ({"error": {"message": "no luck"}}, "checkout_failed"),
+        ({"error": {"code": "unsupported", "message": "no luck"}}, "unsupported"),
+    ],
+)
+def test_apple_pay_fails_as_its_page_says(client: kassa.Client, reply: dict[str, Any], code: str) -> None:
+    page = (ROOT / "docs" / "apple-pay.md").read_text()
+    assert code == "unsupported" or re.search(rf"^\| `{{\"{next(iter(reply))}.*`{code}`", page, re.M)
+    client.configure(configuration(presenter="host"))
+    client.on_request("checkout/apple_pay")(lambda _: reply)
+    with pytest.raises(kassa.KassaError, match="no luck") as caught:
+        client.purchase(PLAN, "apple_pay")
+    assert caught.value.code == code
+
+
 def test_apple_pay_without_an_answer_is_unsupported(client: kassa.Client) -> None:
     client.configure(configuration(presenter="host"))
     with pytest.raises(kassa.ConfigurationError) as caught:
