@@ -238,6 +238,32 @@ def test_a_question_without_parameters_takes_none(client: kassa.Client, host: Ho
         client.store_call(method, {"bogus": 1})
 
 
+def test_two_consumables_are_two_purchases(client: kassa.Client, host: HostSeller) -> None:
+    host_store.Adapter(client, host.shop)
+    mappings = {"plan_mappings": [{"whop_id": "plan_lifetime", "apple_id": "coins"}]}
+    client.configure(configuration(backend=mappings, store=host.store))
+    receipts = set()
+    for _ in range(2):
+        receipts.add(client.purchase("plan_lifetime", "store").raise_for_outcome().receipt_id)
+        client.restore_purchases()  # serves the request that uses it up
+        assert not host.shop.purchases
+    assert receipts == {"GPA.1", "GPA.2"}
+    assert {entitlement.id for entitlement in client.entitlements()} == receipts
+
+
+@pytest.mark.parametrize(("plan", "options"), [("plan_lifetime", {"quantity": 2}), (PLAN, {"offer": {"id": "spring"}})])
+def test_the_example_sells_nothing_else_than_was_ordered(
+    client: kassa.Client, host: HostSeller, plan: str, options: dict[str, Any]
+) -> None:
+    host_store.Adapter(client, host.shop)
+    mappings = [*MAPPINGS["plan_mappings"], {"whop_id": "plan_lifetime", "apple_id": "coins"}]
+    client.configure(configuration(backend={"plan_mappings": mappings}, store=host.store))
+    with pytest.raises(kassa.ConfigurationError) as caught:
+        client.purchase(plan, "store", **options)
+    assert caught.value.code == "unsupported"
+    assert not host.shop.purchases
+
+
 def test_what_is_bought_elsewhere_is_told_of(client: kassa.Client, host: HostSeller) -> None:
     host.open(client)
     events = client.events()
