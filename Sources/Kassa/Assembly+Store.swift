@@ -30,7 +30,7 @@ func store(
     let store = HostStore(
       host,
       ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
-      now: surroundings.now)
+      now: surroundings.now, report: surroundings.report)
     return AssembledStore(
       store: store, platform: host.platform == .known(.google) ? .google : .apple, environments: host.environments)
   }

@@ -19,7 +19,8 @@ import Testing
     let configuration = HostShop.apple.merging([("roots", [root])] + changes)
     return HostStore(
       try HostStoreConfiguration(try Fields(configuration)),
-      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now })
+      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now },
+      report: { _, _, _ in })
   }
 
   static let payload: JSON = [
@@ -66,7 +67,8 @@ import Testing
     // Without roots of its own, Apple's alone.
     let ofApple = HostStore(
       try HostStoreConfiguration(try Fields(HostShop.apple)),
-      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now })
+      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now },
+      report: { _, _, _ in })
     #expect(try await ofApple.unfinished().map(\.reason) == ["untrusted_root", "untrusted_root"])
   }
 

@@ -225,6 +225,28 @@ import Testing
     #expect(transaction.productID == "yearly")
   }
 
+  @Test("What was bought in another number than asked for counts, and is told of", arguments: [1, 2, 3])
+  func quantity(_ ordered: Int) async throws {
+    shop.replies["purchase"] = ["outcome": "purchased", "transaction": ["store": "apple", "jws": "coins"]]
+    shop.quantity = 2
+    let outcome = try await shop.store().purchase(StoreOrder(productID: "coins", quantity: ordered))
+    guard case .purchased(.verified(let transaction)) = outcome else {
+      Issue.record("the outcome is \(outcome)")
+      return
+    }
+    #expect(transaction.quantity == 2)
+    guard ordered != 2 else {
+      #expect(shop.reports.isEmpty)
+      return
+    }
+    #expect(shop.reports.map(\.code) == ["quantity_differs"])
+    #expect(shop.reports.first?.message.contains("\(ordered) of \"coins\" asked for, and 2 bought") == true)
+    #expect(
+      shop.reports.first?.details == [
+        "transaction_id": JSON(transaction.id), "store_product_id": "coins", "ordered": JSON(ordered), "bought": 2,
+      ])
+  }
+
   /// A host that writes every key of its language's records.
   @Test("A null reads as absent, in members too that the library does not know") func nulls() async throws {
     let store = try shop.store()

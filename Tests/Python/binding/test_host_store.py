@@ -264,6 +264,24 @@ def test_the_example_sells_nothing_else_than_was_ordered(
     assert not host.shop.purchases
 
 
+def test_another_quantity_counts_and_is_told_of(client: kassa.Client, host: HostSeller) -> None:
+    adapter = host_store.Adapter(client, host.shop)
+    mappings = {"plan_mappings": [{"whop_id": "plan_lifetime", "apple_id": "coins"}]}
+    client.configure(configuration(backend=mappings, store=host.store))
+    events = client.events()
+
+    @client.on_request("store/purchase")
+    def one_too_few(_: kassa.Request) -> dict[str, Any]:
+        return {"outcome": "purchased", "transaction": adapter.transaction(host.shop.buy("coins", None))}
+
+    bought = client.purchase("plan_lifetime", "store", quantity=2).raise_for_outcome()
+    assert bought.transaction is not None
+    assert bought.transaction.quantity == 1
+    told = next(event for event in events if isinstance(event, kassa.Diagnostic))
+    assert told.code == "quantity_differs"
+    assert (told.details["ordered"], told.details["bought"]) == (2, 1)
+
+
 def test_what_is_bought_elsewhere_is_told_of(client: kassa.Client, host: HostSeller) -> None:
     host.open(client)
     events = client.events()
