@@ -282,6 +282,22 @@ import Testing
     #expect(error.message.contains("transactions is not a known key; did you mean \"transaction\"?"))
   }
 
+  @Test("What a store can do whose transactions nobody can check", arguments: StoreMethod.allCases)
+  func callsOfAnUnsupportedStore(_ method: StoreMethod) async throws {
+    let params: [StoreMethod: JSON] = [
+      .beginRefund: ["transaction_id": "1"], .subscriptionStatus: ["group_id": "g"], .displayMessage: ["id": "m"],
+    ]
+    let store = try shop.store(["kind": "host", "platform": "steam"])
+    shop.replies["storefront"] = ["storefront": ["country_code": "DE"]]
+    switch method {
+    case .storefront: #expect(try await store.storefront()?.country == "DE")
+    case .entitlements: #expect(try await store.entitlements() == [])
+    default:
+      #expect(await failure { try await store.call(method, params[method] ?? .null) }?.code == .unsupportedStore)
+    }
+    #expect(shop.asked.map(\.method) == (method == .storefront ? ["storefront"] : []))
+  }
+
   @Test("A store whose transactions nobody can check is not even asked to sell") func unsupportedStore() async throws {
     let store = try shop.store(["kind": "host", "platform": "steam"])
     // What it says by itself is heard.

@@ -231,6 +231,29 @@ def test_a_store_that_nobody_can_check_is_not_asked_to_sell(client: kassa.Client
     assert not host.shop.purchases
 
 
+def test_what_is_left_of_a_store_that_nobody_can_check(client: kassa.Client, host: HostSeller) -> None:
+    host.store = {"kind": "host", "platform": "steam"}
+    host.open(client)
+    assert client.store_call("storefront")["storefront"]["country_code"] == "DE"
+    assert client.store_call("entitlements") == {"transactions": []}
+    assert not client.restore_purchases().restored
+    parameters = {"begin_refund": {"transaction_id": "1"}, "subscription_status": {"group_id": "g"}}
+    for method in [
+        "manage_subscriptions",
+        "present_code_redemption",
+        "can_make_payments",
+        "begin_refund",
+        "subscription_status",
+        "app_transaction",
+        "messages",
+        "display_message",
+    ]:
+        with pytest.raises(kassa.StoreError, match="steam") as caught:
+            client.store_call(method, parameters.get(method, {"id": "m1"} if method == "display_message" else {}))
+        assert caught.value.code == "unsupported_store"
+    assert [plan.apple_display_price for plan in client.plans() if plan.id == PLAN] == [None]
+
+
 @pytest.mark.parametrize("method", ["storefront", "entitlements"])
 def test_a_question_without_parameters_takes_none(client: kassa.Client, host: HostSeller, method: str) -> None:
     host.open(client)

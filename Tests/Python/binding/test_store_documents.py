@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +65,12 @@ def test_there_is_a_schema_for_the_params_and_the_reply_of_every_request() -> No
     assert set(schemas.schemas()["store_reply"]["$defs"]) == METHODS | {"error", "country", "status", "message"}
     assert set(schemas.schemas()["store_result"]["$defs"]) == CALLS
     assert set(schemas.schemas()["request"]["properties"]["method"]["examples"]) >= METHODS
+
+
+def test_what_is_left_of_other_stores_is_documented() -> None:
+    table = GUIDES["store.md"].split("### Other stores")[1].split("## Requests")[0]
+    assert "everything but" not in GUIDES["store.md"]
+    assert set(re.findall(r"^\| .*`(\w+)` \|", table, re.M)) >= {"entitlements", "storefront"}
 
 
 def test_every_request_and_method_is_documented() -> None:
