@@ -27,6 +27,13 @@ func store(
     throw KassaError(.invalidConfiguration, error.description)
   }
   if let host {
+    if host.isOnTheHostsWord {
+      surroundings.report(
+        "google_public_key_missing",
+        "without store.google_public_key a purchase counts only if its transaction says \"verified\":true, once your "
+          + "server has asked Google; where no server does, give the app's key from the Play Console "
+          + "(Monetization setup)", [:])
+    }
     let store = HostStore(
       host,
       ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },

@@ -261,6 +261,21 @@ def test_a_question_without_parameters_takes_none(client: kassa.Client, host: Ho
         client.store_call(method, {"bogus": 1})
 
 
+@pytest.mark.parametrize("has_key", [True, False])
+def test_google_without_its_key_is_warned_of_once(client: kassa.Client, host: HostSeller, has_key: bool) -> None:
+    if not has_key:
+        del host.store["google_public_key"]
+    events = client.events()
+    host.open(client)
+    host.open(client)
+    codes = [event.code for event in iter(lambda: events.take(0.2), None) if isinstance(event, kassa.Diagnostic)]
+    assert codes == ([] if has_key else ["google_public_key_missing"])
+    if not has_key:
+        with pytest.raises(kassa.StoreError, match="google_public_key") as caught:
+            client.purchase(PLAN, "store")
+        assert caught.value.reason == "not_verified"
+
+
 def test_two_consumables_are_two_purchases(client: kassa.Client, host: HostSeller) -> None:
     host_store.Adapter(client, host.shop)
     mappings = {"plan_mappings": [{"whop_id": "plan_lifetime", "apple_id": "coins"}]}
