@@ -126,6 +126,26 @@ def test_a_wrong_document_is_refused(kind: str, document: Any) -> None:
         check(kind, document)
 
 
+@pytest.mark.skipif(shutil.which("swiftc") is None, reason="there is no Swift compiler")
+def test_the_adapter_for_storekit_compiles(tmp_path: Path) -> None:
+    """In Swift 6, with the real header, and stand-ins for Apple's modules (Tests/Guide)."""
+    compiler = ["swiftc", "-swift-version", "6", "-warnings-as-errors", "-parse-as-library"]
+    compiler += ["-I", str(tmp_path), "-I", str(ROOT / "Include"), "-module-cache-path", str(tmp_path / "cache")]
+
+    def compile_(*arguments: str) -> None:
+        done = subprocess.run([*compiler, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    for module in ["UIKit", "StoreKit"]:
+        source = str(ROOT / "Tests" / "Guide" / f"{module}.swift")
+        compile_("-emit-module", "-module-name", module, source, "-o", str(tmp_path / f"{module}.swiftmodule"))
+    blocks = re.findall(r"^```swift\n(.*?)^```", GUIDES["store.md"], re.M | re.S)
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        (tmp_path / f"{number}.swift").write_text(block)
+    compile_("-typecheck", *[str(tmp_path / f"{number}.swift") for number in range(len(blocks))])
+
+
 def test_what_a_host_sends_is_closed_for_everybody() -> None:
     """A host that checks its own documents finds its misspelt fields, without the strict reading of these tests."""
     with pytest.raises(ValidationError):
