@@ -66,6 +66,8 @@ public enum Constants {
 
   /// Voidhash [make and restore purchases]: a store is scanned at most so often.
   public static let scanMilliseconds: Int64 = 60_000
+  /// How long `kassa_configure` waits for the store's storefront and prices; they come later all the same.
+  public static let storeAnswerMilliseconds: Int64 = 2_000
   /// Voidhash [make and restore purchases]: so many transactions are kept for the first listener.
   public static let transactionsKeptForListener = 10
 
