@@ -50,7 +50,10 @@ extension Engine {
 
   /// Neither kept nor finished: whoever made it up gets nothing, and a true one is delivered again.
   func reportUnverified(_ id: String?, _ productID: String?, _ reason: String, _ message: String) {
-    guard reportedUnverified.insert(id ?? message).inserted else { return }
+    // Whoever makes transactions up shall not fill the memory.
+    guard reportedUnverified.count < Constants.reportsOfOneKind, reportedUnverified.insert(id ?? message).inserted else {
+      return
+    }
     report(
       "storekit_transaction_unverified", "the store's transaction cannot be verified: \(message)",
       ["transaction_id": JSON(id), "store_product_id": JSON(productID), "reason": JSON(reason)])
