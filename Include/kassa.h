@@ -316,7 +316,8 @@ uint64_t kassa_revision(const kassa_client *client);
  * Before it returns, the document is checked and what is cached is loaded, so the queries answer at once. The
  * completion says whether the network has confirmed them: {"source":"network"}, or {"source":"cache"} when offline
  * with a cache. Offline without a cache it fails with "offline"; the library goes on trying by itself, and one change
- * tells of its success. Configuring again with an equal document refreshes plans and memberships; with another
+ * tells of its success. With a store it also waits for the storefront and the prices of mapped plans, 2 s at most;
+ * what comes later is a change. Configuring again with an equal document refreshes plans and memberships; with another
  * document, that one replaces the first.
  */
 kassa_op kassa_configure(kassa_client *client, const struct json_t *config);
@@ -341,7 +342,8 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  *                supported, else the store. "storekit", "storeKit" and "apple" are other names for "store".
  *   "offer"      store: "automatic" (the introductory offer where the user may have it, the default), "none", or
  *                {"id":"..."} of one of the product's offers
- *   "quantity"   store: 1 to 10, more than 1 for a consumable only
+ *   "quantity"   store: 1 to 10, more than 1 for a consumable only. On the web this and another "offer" than
+ *                "automatic" are invalid arguments: a plan is sold once, on its own terms
  *   "simulate_ask_to_buy", "confirm_in"    store: passed on, docs/store.md
  *   "label"      Apple Pay: the button's text, docs/apple-pay.md
  *
@@ -359,7 +361,7 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  * "payment_failed". One purchase at a time: a second one fails with "purchase_in_progress".
  *
  * In the store, the product that "plan_mappings" names for the plan is bought; without one the error is
- * "plan_not_mapped", and nothing is shown. What the store signs is verified, written to disk, granted and only then
+ * "plan_not_mapped", and one that the service does not have is "plan_not_found"; nothing is shown. What the store signs is verified, written to disk, granted and only then
  * finished. Result: {"outcome":"purchased","receipt_id":"<the store's transaction id>","membership":null,
  * "transaction":{...},...}. "pending" waits for an approval, which arrives as the event transaction_updated, as does
  * everything else that is bought outside this call. A transaction that cannot be verified is the error

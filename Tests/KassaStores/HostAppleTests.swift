@@ -55,6 +55,24 @@ import Testing
     #expect(try await store().unfinished().map(\.reason) == [reason])
   }
 
+  @Test("What is not believed says which transaction it was, where it says so itself") func whichWasNotBelieved()
+    async throws
+  {
+    let other = try SigningAuthority(at: Self.now)
+    let texts = [
+      try other.sign(Self.payload), try other.sign(Self.payload.merging([("transactionId", "2"), ("productId", 7)])),
+      "a.b.c", try other.sign(["transactionId": JSON(String(repeating: "9", count: 10_000))]),
+    ]
+    shop.replies["unfinished"] = [
+      "transactions": .array(texts.map { ["store": "apple", "jws": JSON($0)] })
+    ]
+    let claimed = try await store().unfinished().map { delivery -> [String?] in
+      guard case .unverified(let id, let productID, _, _) = delivery else { return ["believed"] }
+      return [id, productID]
+    }
+    #expect(claimed == [["2000000900000001", "monthly"], ["2", nil], [nil, nil], [nil, nil]])
+  }
+
   @Test("S121 S122 only the roots of the configuration are trusted") func otherRoots() async throws {
     let other = try SigningAuthority(at: Self.now)
     shop.replies["unfinished"] = [

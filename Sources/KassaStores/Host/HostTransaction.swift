@@ -47,7 +47,7 @@ struct HostTransactionReader {
 
   func delivery(of text: String) -> StoreDelivery {
     do throws(Refusal) { return .verified(try verify(text)) } catch {
-      return .unverified(id: nil, productID: nil, reason: error.reason, message: error.message)
+      return .refused(text, error)
     }
   }
 
