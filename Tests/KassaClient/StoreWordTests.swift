@@ -7,12 +7,14 @@ import Testing
 
 /// What a store says is believed no further than it goes: what it forgets, repeats, or takes back.
 @Suite struct StoreWordTests {
-  private func googles(_ id: String, kind: StoreProduct.Kind = .nonConsumable, revokedAt: Int64? = nil)
+  private func googles(
+    _ id: String, kind: StoreProduct.Kind = .nonConsumable, revokedAt: Int64? = nil, reason: String? = nil
+  )
     -> StoreTransaction
   {
     var transaction = StoreTransaction.sample(id, product: "com.app.forever", kind: kind, until: nil)
     (transaction.platform, transaction.signedAt) = (.google, nil)
-    transaction.revocation = revokedAt.map { StoreTransaction.Revocation(at: $0) }
+    transaction.revocation = revokedAt.map { StoreTransaction.Revocation(at: $0, reason: reason) }
     return transaction
   }
 
@@ -30,6 +32,23 @@ import Testing
     // Bought again it is another purchase.
     shop.store.change { $0.entitlements = [.verified(googles("2"))] }
     #expect(try shop.rig.result(of: shop.client.restorePurchases())["restored"]?.bool == true)
+  }
+
+  @Test("What was only concluded from a list is taken back by another, and never outweighs what was told")
+  func presumedRefund() throws {
+    let shop = try Shop { $0.entitlements = [.verified(googles("1"))] }
+    func restored(_ listed: StoreTransaction) throws -> Bool? {
+      shop.store.change { $0.entitlements = [.verified(listed)] }
+      return try shop.rig.result(of: shop.client.restorePurchases())["restored"]?.bool
+    }
+    let unlisted = googles("1", revokedAt: Rig.start, reason: "not_listed")
+    #expect(try restored(googles("1")) == true)
+    #expect(try restored(unlisted) == false)
+    // Another account was in front of the store.
+    #expect(try restored(googles("1")) == true)
+    #expect(try restored(googles("1", revokedAt: Rig.start, reason: "refund")) == false)
+    #expect(try restored(unlisted) == false)
+    #expect(try restored(googles("1")) == false)
   }
 
   @Test("What the store still lists as unfinished is finished again, without a word") func finishedAgain() throws {

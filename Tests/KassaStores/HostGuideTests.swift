@@ -112,7 +112,7 @@ import Testing
     }
     #expect(bought.productID == "monthly" && bought.revocation == nil)
     // What Play lists no more is passed on once more.
-    #expect(Self.text.contains(".put(\"revoked_at\", "))
+    #expect(Self.text.contains(#".put("revocation_reason", "not_listed")"#))
     shop.replies["entitlements"] = [
       "transactions": [try purchaseOfTheAdapter(revokedAt: 1_790_000_000_000)]
     ]

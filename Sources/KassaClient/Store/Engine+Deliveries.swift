@@ -66,7 +66,8 @@ extension Engine {
     guard self.active?.setup.scope == active.setup.scope else { return keepElsewhere(transaction, active) }
     let known = state.knowledge.receipts[transaction.key]
     // A store whose word has no date may not know of a refund that was told of before (Google Play's own cache).
-    let isOutdated = !isSigned && known?.transaction.revocation != nil && transaction.revocation == nil
+    let isTold = known?.transaction.revocation.map { !$0.isPresumed } ?? false
+    let isOutdated = !isSigned && isTold && (transaction.revocation?.isPresumed ?? true)
     var receipt =
       isOutdated ? known ?? receipt(for: transaction, nil, active) : receipt(for: transaction, known, active)
     if receipt !== known || unsavedReceipts.contains(transaction.key) {

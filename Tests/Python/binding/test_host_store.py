@@ -320,6 +320,35 @@ def test_another_quantity_counts_and_is_told_of(client: kassa.Client, host: Host
     assert (told.details["ordered"], told.details["bought"]) == (2, 1)
 
 
+def test_what_play_lists_no_more_ends_as_the_adapter_says(
+    client: kassa.Client, host: HostSeller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(host_store.CATALOGUE, "life", ("non_consumable", "For ever", 9_990_000))
+    adapter = host_store.Adapter(client, host.shop)
+    mappings = {"plan_mappings": [{"whop_id": "plan_lifetime", "apple_id": "life"}]}
+    client.configure(configuration(backend=mappings, store=host.store))
+    client.purchase("plan_lifetime", "store").raise_for_outcome()
+    kept = {token: adapter.transaction(bought) for token, bought in host.shop.purchases.items()}
+    listed = dict(host.shop.purchases)
+    host.shop.purchases.clear()
+    # Of itself the list does not end what is no subscription.
+    assert client.restore_purchases().restored
+
+    def owned(_: kassa.Request) -> dict[str, Any]:
+        lost = [
+            {**document, "revoked_at": 1, "revocation_reason": "not_listed"}
+            for token, document in kept.items()
+            if token not in host.shop.purchases
+        ]
+        return {"transactions": [*map(adapter.transaction, host.shop.purchases.values()), *lost]}
+
+    client.on_request("store/entitlements")(owned)
+    assert not client.restore_purchases().restored
+    assert not client.is_subscribed
+    host.shop.purchases.update(listed)
+    assert client.restore_purchases().restored
+
+
 def test_what_is_bought_elsewhere_is_told_of(client: kassa.Client, host: HostSeller) -> None:
     host.open(client)
     events = client.events()
