@@ -361,11 +361,12 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  * "payment_failed". One purchase at a time: a second one fails with "purchase_in_progress".
  *
  * In the store, the product that "plan_mappings" names for the plan is bought; without one the error is
- * "plan_not_mapped", and one that the service does not have is "plan_not_found"; nothing is shown. What the store signs is verified, written to disk, granted and only then
- * finished. Result: {"outcome":"purchased","receipt_id":"<the store's transaction id>","membership":null,
- * "transaction":{...},...}. "pending" waits for an approval, which arrives as the event transaction_updated, as does
- * everything else that is bought outside this call. A transaction that cannot be verified is the error
- * "storekit_transaction_unverified"; it is neither kept nor finished.
+ * "plan_not_mapped", and one that the service does not have is "plan_not_found"; nothing is shown. What the store
+ * signs is verified, written to disk, granted and only then finished. Result:
+ * {"outcome":"purchased","receipt_id":"<the store's transaction id>","membership":null, "transaction":{...},...}.
+ * "pending" waits for an approval, which arrives as the event transaction_updated, as does everything else that is
+ * bought outside this call. A transaction that cannot be verified is the error "storekit_transaction_unverified"; it
+ * is neither kept nor finished.
  *
  * With the "voidhash" back end the product is named by its slug and bought in the store. "offer" takes the seller's id
  * of an offer, the store's, or one of the documents that kassa_get_products lists; promotional offers are signed by the

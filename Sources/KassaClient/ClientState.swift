@@ -369,7 +369,8 @@ final class ClientState: Sendable {
     let isNew = published.with { state -> Bool in
       guard let products = state.knowledge.policy.productIDs, !products.contains(productID) else { return false }
       // A host that asks for made-up ids shall not fill the memory.
-      guard state.reportedProducts.count < Constants.reportsOfOneKind, state.reportedProducts.insert(productID).inserted else {
+      guard state.reportedProducts.count < Constants.reportsOfOneKind, state.reportedProducts.insert(productID).inserted
+      else {
         return false
       }
       publishAnswers(state)

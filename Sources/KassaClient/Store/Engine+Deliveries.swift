@@ -51,7 +51,8 @@ extension Engine {
   /// Neither kept nor finished: whoever made it up gets nothing, and a true one is delivered again.
   func reportUnverified(_ id: String?, _ productID: String?, _ reason: String, _ message: String) {
     // Whoever makes transactions up shall not fill the memory.
-    guard reportedUnverified.count < Constants.reportsOfOneKind, reportedUnverified.insert(id ?? message).inserted else {
+    guard reportedUnverified.count < Constants.reportsOfOneKind, reportedUnverified.insert(id ?? message).inserted
+    else {
       return
     }
     report(
