@@ -91,15 +91,7 @@ private final class HostSheets: SheetPresenter {
   init(surroundings: Surroundings) { self.surroundings = surroundings }
 
   func decide(_ sheet: StoreSheet) async throws(KassaError) -> SheetDecision {
-    let reply = try await surroundings.askStore("sheet", sheet.document)
-    guard let decision = reply["decision"]?.string.flatMap(SheetDecision.init) else {
-      let words = SheetDecision.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-      throw KassaError(
-        .storeFailed,
-        "the host's reply to store/sheet must be {\"decision\":...} with one of \(words) (got \(reply.text().quoted))",
-        reason: "invalid_reply")
-    }
-    return decision
+    try SheetDecision(reply: try await surroundings.askStore("sheet", sheet.document))
   }
 }
 
@@ -110,12 +102,13 @@ func simulation(
   guard sandbox != nil || store != nil else { return nil }
   return { (action) throws(KassaError) in
     let (target, rest) = try addressee(of: action, sandbox, store)
-    if target == "sandbox", let sandbox { return try sandbox.perform(rest) }
+    let name = rest["action"]?.string
+    // Store and sandbox have one clock.
+    if let sandbox, target == "sandbox" || name == "advance" { return try sandbox.perform(rest) }
     guard let store else {
       throw KassaError(.unsupported, "\"target\":\"store\" needs \"store\":{\"kind\":\"simulated\"}")
     }
-    guard rest["action"]?.string == "advance" else { return try store.simulate(rest) }
-    return ["now": JSON(surroundings.now().adding(try duration(rest)))]
+    return name == "advance" ? ["now": JSON(try moved(surroundings.now(), by: rest))] : try store.simulate(rest)
   }
 }
 
@@ -124,7 +117,16 @@ private func addressee(
   of action: JSON, _ sandbox: Sandbox?, _ store: SimulatedStore?
 ) throws(KassaError) -> (target: String, action: JSON) {
   let standard = sandbox == nil ? "store" : "sandbox"
-  guard action["target"] != nil else { return (standard, action) }
+  guard action["target"] != nil else {
+    if sandbox != nil, let name = action["action"]?.string, !Sandbox.actions.contains(name),
+      SimulatedStore.actions.contains(name)
+    {
+      throw KassaError(
+        .invalidArgument,
+        "the action: \"\(name)\" is one of the simulated store's, not of the sandbox's: add \"target\":\"store\"")
+    }
+    return (standard, action)
+  }
   do throws(JSONShapeError) {
     let target = try Fields(action).oneOf(["sandbox", "store"], "target", default: standard)
     guard target == "store" || sandbox != nil else {
@@ -137,12 +139,17 @@ private func addressee(
 }
 
 /// Where there is no sandbox whose clock could be moved, the client's own is.
-private func duration(_ action: JSON) throws(KassaError) -> Int64 {
+private func moved(_ now: Int64, by action: JSON) throws(KassaError) -> Int64 {
   do throws(JSONShapeError) {
     let fields = try Fields(action)
     try fields.allowOnly(["action", "ms", "days"])
     let days = try fields.integer("days", in: 0...3_650, default: 0)
-    return days * Constants.millisecondsPerDay + (try fields.integer("ms", in: 0...Int64(1 << 50), default: 0))
+    let milliseconds = try fields.integer("ms", in: 0...Timestamp.range.upperBound, default: 0)
+    let then = now.adding(days * Constants.millisecondsPerDay).adding(milliseconds)
+    guard Timestamp.range.contains(then) else {
+      throw JSONShapeError(path: "advance", problem: "would move the clock beyond the year 9999")
+    }
+    return then
   } catch {
     throw KassaError(.invalidArgument, error.description)
   }

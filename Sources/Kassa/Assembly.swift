@@ -116,10 +116,9 @@ private func read(catalogue value: JSON?) throws(KassaError) -> JSON? {
 
 /// A file that a configuration names.
 func contents(of path: String, _ place: String) throws(KassaError) -> [UInt8] {
-  guard let bytes = readFile(path, limit: 16 << 20) else {
-    throw KassaError(.invalidConfiguration, "\(place): the file \"\(path.quoted)\" cannot be read")
+  do throws(FileProblem) { return try KassaPlatform.contents(ofFile: path, limit: 16 << 20) } catch {
+    throw KassaError(.invalidConfiguration, "\(place): \"\(path.quoted)\" \(error)")
   }
-  return bytes
 }
 
 private func presenter(

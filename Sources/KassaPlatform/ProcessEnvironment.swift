@@ -11,19 +11,3 @@ public enum ProcessEnvironment {
     return ["", "C", "POSIX"].contains(name) ? "en-US" : String(name)
   }
 }
-
-/// The bytes of a file; nil if it cannot be read or is longer than the limit.
-public func readFile(_ path: String, limit: Int) -> [UInt8]? {
-  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { return nil }
-  defer { close(descriptor) }
-  var bytes: [UInt8] = []
-  var buffer = [UInt8](repeating: 0, count: 65_536)
-  while true {
-    let count = read(descriptor, &buffer, buffer.count)
-    if count < 0, errno == EINTR { continue }
-    guard count >= 0, bytes.count + count <= limit else { return nil }
-    if count == 0 { return bytes }
-    bytes += buffer.prefix(count)
-  }
-}

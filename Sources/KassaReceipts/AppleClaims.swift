@@ -13,6 +13,7 @@ struct AppleClaims {
   init(_ payload: JSON, _ kind: SignedDataExpectation.Kind) throws(Refusal) {
     do throws(JSONShapeError) {
       let fields = try Fields(payload)
+      try kind.refuseOthers(fields)
       signedAt = try Self.signingDate(fields)
       switch kind {
       case .transaction:
@@ -54,24 +55,44 @@ struct AppleClaims {
   private static func signingDate(_ fields: Fields) throws(JSONShapeError) -> Int64? {
     for key in ["signedDate", "receiptCreationDate"] {
       if let date = try fields.appleDate(key) { return date }
-      // A date that is there and says nothing is no reason to judge by the present time.
-      guard fields.json[key] == nil else {
-        throw JSONShapeError(path: fields.place(of: key), problem: "must not be null")
-      }
     }
     return nil
+  }
+}
+
+extension SignedDataExpectation.Kind {
+  /// A member that Apple's payloads of this kind have, and no others.
+  private var ownMember: String {
+    switch self {
+    case .transaction: "transactionId"
+    case .renewalInfo: "autoRenewStatus"
+    case .appTransaction: "receiptType"
+    case .notification: "notificationType"
+    }
+  }
+
+  /// All kinds are signed by the same certificates, so only the payload tells one from another.
+  fileprivate func refuseOthers(_ fields: Fields) throws(JSONShapeError) {
+    for other in Self.allCases where other != self && fields.has(other.ownMember) {
+      throw JSONShapeError(
+        path: fields.place(of: other.ownMember), problem: "shows that it is \(other.rawValue), not \(rawValue)")
+    }
   }
 }
 
 extension Fields {
   /// A moment as Apple writes it: milliseconds since 1970 as a number, whole (`1722945600000`, `1722945600000.0`), or
   /// with a fraction of a millisecond as Xcode does (`1697679936056.485`), which is cut off. Years beyond 9999, either
-  /// way from 1970, are refused.
+  /// way from 1970, are refused. So is null: a date that is there and says nothing is no reason to judge without one.
   func appleDate(_ key: String) throws(JSONShapeError) -> Int64? {
-    try optionalInteger(key, "a number of milliseconds since 1970") { whole, number in
-      let limit: Int64 = 253_402_300_799_999
+    let moment = try optionalInteger(key, "a number of milliseconds since 1970") { whole, number in
+      let limit = Timestamp.range.upperBound
       guard let moment = whole ?? Int64(exactly: number.rounded(.down)) else { return nil }
       return -limit...limit ~= moment ? moment : nil
     }
+    guard moment != nil || json[key] == nil else {
+      throw JSONShapeError(path: place(of: key), problem: "must not be null")
+    }
+    return moment
   }
 }

@@ -12,10 +12,11 @@ final class Certificate: @unchecked Sendable {
   let place: String
   let validity: Validity
 
-  /// The first and the last second at which a certificate holds, both included (RFC 5280, section 4.1.2.5).
+  /// The first and the last millisecond at which a certificate holds. It says so in seconds, of which both are included
+  /// (RFC 5280, section 4.1.2.5), and of years that have four digits.
   struct Validity: Sendable {
-    let firstSecond: Int64
-    let lastSecond: Int64
+    let first: Int64
+    let last: Int64
   }
 
   /// An extension's identifier (OID).
@@ -40,7 +41,7 @@ final class Certificate: @unchecked Sendable {
     self.der = der
     self.place = place
     let first = Self.seconds(X509_get0_notBefore(parsed)), last = Self.seconds(X509_get0_notAfter(parsed))
-    validity = Validity(firstSecond: first ?? .max, lastSecond: last ?? .min)
+    validity = Validity(first: (first ?? 0) * 1000, last: (last ?? 0) * 1000 + 999)
     // From here on `deinit` frees it.
     guard read == der.count else {
       throw Refusal(.malformedCertificate, "\(place) has \(der.count - read) bytes after the certificate")
@@ -147,18 +148,18 @@ extension Certificate {
     }
   }
 
-  func requireValid(at second: Int64) throws(Refusal) {
-    if second < validity.firstSecond {
+  func requireValid(at milliseconds: Int64) throws(Refusal) {
+    if milliseconds < validity.first {
       throw Refusal(
         .notYetValidCertificate,
-        "\(place) holds from \(Timestamp.iso8601(validity.firstSecond * 1000)) on; the text is of "
-          + Timestamp.iso8601(second * 1000))
+        "\(place) holds from \(Timestamp.iso8601(validity.first)) on; the text is of "
+          + Timestamp.iso8601(milliseconds))
     }
-    if second > validity.lastSecond {
+    if milliseconds > validity.last {
       throw Refusal(
         .expiredCertificate,
-        "\(place) held until \(Timestamp.iso8601(validity.lastSecond * 1000)); the text is of "
-          + Timestamp.iso8601(second * 1000))
+        "\(place) held until \(Timestamp.iso8601(validity.last)); the text is of "
+          + Timestamp.iso8601(milliseconds))
     }
   }
 }

@@ -99,14 +99,12 @@ struct CertificateChain: Sendable {
 
   /// Throws unless all three hold at that time, in milliseconds since 1970.
   func requireValid(at milliseconds: Int64) throws(Refusal) {
-    let (quotient, remainder) = milliseconds.quotientAndRemainder(dividingBy: 1000)
-    let second = remainder < 0 ? quotient - 1 : quotient
-    try leaf.requireValid(at: second)
-    try intermediate.requireValid(at: second)
+    try leaf.requireValid(at: milliseconds)
+    try intermediate.requireValid(at: milliseconds)
     var problem: Refusal?
     for root in roots {
       do throws(Refusal) {
-        try root.requireValid(at: second)
+        try root.requireValid(at: milliseconds)
         return
       } catch { problem = error }
     }

@@ -12,19 +12,19 @@ import KassaPlatform
 /// A chain that signed something is kept, so the next text with the same header costs little but its own
 /// signature. May be used from any thread.
 public final class SignedDataVerifier: Sendable {
-  private let anchors: [TrustAnchor]
+  private let anchors: [TrustAnchor]?
   private let now: @Sendable () -> Int64
   private let known = KnownSigners()
 
   /// Signed payloads nest to at most this many levels; Apple's have 4.
   public static let maximumDepth = 32
 
-  /// Without anchors nothing from a store is believed; see `verify`.
-  public convenience init(anchors: [TrustAnchor], time: any TimeSource) {
+  /// With nil for anchors only data of the developer's own machine is believed; see `verify`. An empty list trusts none.
+  public convenience init(anchors: [TrustAnchor]?, time: any TimeSource) {
     self.init(anchors: anchors) { time.wallMilliseconds }
   }
 
-  public init(anchors: [TrustAnchor], now: @escaping @Sendable () -> Int64) {
+  public init(anchors: [TrustAnchor]?, now: @escaping @Sendable () -> Int64) {
     self.anchors = anchors
     self.now = now
   }
@@ -32,7 +32,7 @@ public final class SignedDataVerifier: Sendable {
   /// The payload of a text that is what was expected.
   ///
   /// Data of Xcode and of local tests is signed by a certificate of the developer's own, under no root. It is accepted
-  /// by a verifier without anchors, and only if nothing but `xcode` and `localTesting` is expected: then the signature
+  /// by a verifier with nil for anchors, and only if nothing but `xcode` and `localTesting` is expected: then the signature
   /// is checked with the certificate that the text itself names, which shows that the text is whole, and not who made
   /// it. `now`, in milliseconds since 1970, stands for the verifier's own clock.
   public func verify(
@@ -75,10 +75,10 @@ public final class SignedDataVerifier: Sendable {
   private func signer(of jws: borrowing CompactJWS, _ expected: SignedDataExpectation) throws(Refusal) -> Signer {
     if let signer = known.signer(jws.encodedHeader) { return signer }
     let header = try jws.header()
-    if anchors.isEmpty, expected.isLocalOnly {
+    if anchors == nil, expected.isLocalOnly {
       return try Signer(header: jws.encodedHeader, local: header.certificates)
     }
-    let chain = try CertificateChain(header.certificates, anchors: anchors)
+    let chain = try CertificateChain(header.certificates, anchors: anchors ?? [])
     return try Signer(header: jws.encodedHeader, leaf: chain.leaf, chain: chain)
   }
 }

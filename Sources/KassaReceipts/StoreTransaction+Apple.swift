@@ -5,10 +5,11 @@ extension StoreTransaction {
   /// Reads the payload of a verified transaction: Apple's JWSTransactionDecodedPayload
   /// (developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload).
   ///
-  /// Required are the ids, the product, its type, the purchase date and the environment; what is optional and of the
-  /// wrong kind is refused as well, with its place. Members that are not known are ignored, and so are unknown words for
-  /// offers and for the reason of the transaction; an unknown type or ownership is refused, since it decides what is
-  /// granted. `proof` is the signed text.
+  /// Required are the ids, the product, its type, the purchase date and the environment, and for a subscription that
+  /// renews the end of its period: without one it would last for ever. What is optional and of the wrong kind is refused
+  /// as well, with its place, and so are dates that are null, or older than the App Store. Members that are not known
+  /// are ignored, and so are unknown words for offers and for the reason of the transaction; an unknown type or ownership
+  /// is refused, since it decides what is granted. `proof` is the signed text.
   public init(applePayload payload: JSON, proof: String) throws(Refusal) {
     do throws(JSONShapeError) {
       try self.init(fields: Fields(payload), proof: proof)
@@ -17,17 +18,20 @@ extension StoreTransaction {
 
   private init(fields: Fields, proof: String) throws(JSONShapeError) {
     let id = try fields.identifier("transactionId")
-    let purchasedAt = try fields.required(fields.appleDate("purchaseDate"), "purchaseDate")
+    let kind = try fields.required(fields.word("type", Self.kinds), "type")
+    let purchasedAt = try fields.required(fields.saleDate("purchaseDate"), "purchaseDate")
+    let expiresAt = try fields.saleDate("expiresDate")
+    if kind == .subscription { _ = try fields.required(expiresAt, "expiresDate") }
     try self.init(
       id: id,
       originalID: fields.optionalIdentifier("originalTransactionId") ?? id,
       platform: .apple,
       productID: fields.identifier("productId"),
-      kind: fields.required(fields.word("type", Self.kinds), "type"),
+      kind: kind,
       groupID: fields.optionalString("subscriptionGroupIdentifier"),
       purchasedAt: purchasedAt,
-      originallyPurchasedAt: fields.appleDate("originalPurchaseDate") ?? purchasedAt,
-      expiresAt: fields.appleDate("expiresDate"),
+      originallyPurchasedAt: fields.saleDate("originalPurchaseDate") ?? purchasedAt,
+      expiresAt: expiresAt,
       quantity: fields.count("quantity") ?? 1,
       ownership: fields.word("inAppOwnershipType", Self.ownerships) ?? .purchased,
       environment: fields.required(fields.word("environment", Self.environments), "environment"),
@@ -38,7 +42,7 @@ extension StoreTransaction {
       price: fields.price(),
       storefront: fields.optionalString("storefront").flatMap(Territory.alpha2),
       appAccountToken: fields.optionalString("appAccountToken"),
-      signedAt: fields.appleDate("signedDate"),
+      signedAt: fields.saleDate("signedDate"),
       proof: proof)
   }
 
@@ -59,6 +63,17 @@ extension Fields {
     let text = try optionalString(key)
     guard text?.isEmpty != true else { throw JSONShapeError(path: place(of: key), problem: "must not be empty") }
     return text
+  }
+
+  /// A moment in the life of a purchase. Nothing was sold before the App Store opened on 10 July 2008; milliseconds so
+  /// early are seconds, most likely, which would end every subscription in January 1970.
+  fileprivate func saleDate(_ key: String) throws(JSONShapeError) -> Int64? {
+    guard let moment = try appleDate(key) else { return nil }
+    guard moment >= 1_215_648_000_000 else {
+      throw JSONShapeError(
+        path: place(of: key), problem: "is before the App Store opened in July 2008: in seconds? (got \(moment))")
+    }
+    return moment
   }
 
   /// One of Apple's words.
@@ -99,7 +114,7 @@ extension Fields {
   fileprivate func revocation() throws(JSONShapeError) -> StoreTransaction.Revocation? {
     let reason = try optionalInteger("revocationReason")
     let percentage = try optionalInteger("revocationPercentage")
-    guard let at = try appleDate("revocationDate") else { return nil }
+    guard let at = try saleDate("revocationDate") else { return nil }
     return StoreTransaction.Revocation(at: at, reason: reason.map(String.init), percentage: percentage)
   }
 

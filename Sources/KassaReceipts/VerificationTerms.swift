@@ -24,7 +24,7 @@ final class VerificationTerms: Sendable {
         maximumAgeMilliseconds: try fields.milliseconds("max_age_s"))
       roots = try fields.optionalValue("roots", "an array", where: \.isArray)
       readsTransaction = try fields.optionalBool("read_transaction") ?? false && expected.kind == .transaction
-      now = try fields.optionalInteger("now")
+      now = try fields.moment("now")
     } catch { throw Refusal(.invalidRequest, error) }
     verifier = try Verifiers.verifier(roots, expected)
   }
@@ -74,7 +74,7 @@ private enum Verifiers {
   private static let maximumRoots = 16
   private static let kept = Locked<[(roots: JSON, verifier: SignedDataVerifier)]>([])
   private static let apple = SignedDataVerifier(anchors: AppleRoots.anchors) { WallClock.milliseconds }
-  private static let local = SignedDataVerifier(anchors: []) { WallClock.milliseconds }
+  private static let local = SignedDataVerifier(anchors: nil) { WallClock.milliseconds }
 
   /// `roots` are certificates in base64; nil for Apple's own.
   static func verifier(
@@ -118,6 +118,17 @@ extension Fields {
       throw JSONShapeError(path: place(of: key), problem: "must be one of \(known) (got \"\(word.prefix(40))\")")
     }
     return kind
+  }
+
+  /// Milliseconds since 1970, of years up to 9999 either way.
+  fileprivate func moment(_ key: String) throws(JSONShapeError) -> Int64? {
+    guard let moment = try optionalInteger(key) else { return nil }
+    let limit = Timestamp.range.upperBound
+    guard -limit...limit ~= moment else {
+      throw JSONShapeError(
+        path: place(of: key), problem: "must be milliseconds since 1970, of the year 9999 at most (got \(moment))")
+    }
+    return moment
   }
 
   /// Of seconds.

@@ -34,9 +34,8 @@ public final class Sandbox: @unchecked Sendable {
     catalogue: JSON?, path: String = ":memory:", time: any TimeSource, random: any RandomSource
   ) throws(KassaError) {
     do {
-      let document = try catalogue ?? JSON.parse(Catalogue.defaultText)
-      state = try SandboxState(path: path, time: time, random: random)
-      let catalogue = try Catalogue(document)
+      let catalogue = try Catalogue(catalogue ?? JSON.parse(Catalogue.defaultText))
+      state = try SandboxState(path: path, startsAt: catalogue.startsAt, time: time, random: random)
       whop = WhopService(catalogue, state)
       voidhash = catalogue.voidhash.map { [state] in VoidhashService($0, state) }
       checkout = CheckoutSite(whop)
@@ -55,6 +54,9 @@ public final class Sandbox: @unchecked Sendable {
 
   /// The sandbox's clock, in milliseconds since 1970 UTC.
   public var now: Int64 { state.now }
+
+  /// What `perform` does.
+  public static let actions = SandboxAction.names
 
   // MARK: Stores
 

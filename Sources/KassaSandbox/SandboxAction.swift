@@ -16,7 +16,7 @@ enum SandboxAction {
   case clearFaults
   case state
 
-  private static let names = [
+  static let names = [
     "advance", "complete_checkout", "settle_payment", "fail_payment", "cancel_membership", "set_status", "refund",
     "revoke_key", "restore_key", "register_store_transaction", "development_event", "fault", "clear_faults", "state",
   ]
@@ -80,7 +80,7 @@ enum SandboxAction {
   ) throws(Refusal) -> JSON {
     switch self {
     case .advance(let milliseconds):
-      whop.state.advanceClock(milliseconds: milliseconds)
+      try whop.state.advanceClock(milliseconds: milliseconds)
       whop.catchUp()
       return ["now": JSON(whop.now)]
     case .completeCheckout(let order): return try whop.complete(order)

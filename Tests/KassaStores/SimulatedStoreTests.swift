@@ -139,6 +139,63 @@ struct SimulatedStoreTests {
       await refusal { try shop.act(["action": "redeem_code", "code": "OTHER"]) } == "offer_unavailable invalid_offer")
   }
 
+  /// Three months by the code, then the free week, then the regular price; in every process.
+  @Test func aStackableCodeLeavesTheIntroductoryOffer() async throws {
+    for (isStackable, wanted) in [(true, ["15.00 P3M", "0.00 P1W", "9.99 none"]), (false, ["15.00 P3M", "9.99 none"])] {
+      var catalogue = Goods.catalogue
+      catalogue.codeTerms = ["basic.monthly": ["WELCOME": StoreCodeTerms(customers: [.new], isStackable: isStackable)]]
+      try await withFolder { folder in
+        let path = "\(folder)/store.db"
+        let shop = try Counter(catalogue, path: path)
+        try shop.act(["action": "redeem_code", "code": "WELCOME"])
+        #expect(try await shop.eligibility("basic.monthly", .introductory) == false)
+        let next = try Counter(catalogue, path: path, time: shop.time)
+        try next.advance(days: 92 + 8)
+        let found = next.store.ledger.transactions.all.map { "\($0.price.amountText) \($0.offer?.period ?? "none")" }
+        #expect(found == wanted)
+      }
+    }
+    // Who had the introductory offer before, in another subscription of the group, has it no more.
+    var catalogue = Goods.catalogue
+    catalogue.codeTerms = ["basic.monthly": ["WELCOME": StoreCodeTerms(customers: [.expired], isStackable: true)]]
+    let shop = try Counter(catalogue)
+    try await shop.buy("basic.other")
+    try shop.act(["action": "cancel_subscription"])
+    try shop.advance(days: 40)
+    try shop.act(["action": "redeem_code", "code": "WELCOME"])
+    try shop.advance(days: 100)
+    #expect(shop.store.ledger.transactions.all.map(\.price.amountText) == ["8.99", "15.00", "9.99"])
+  }
+
+  @Test func anOfferThatTheFileSwitchesOffIsForNobody() async throws {
+    let text = """
+      {"subscriptionGroups": [{"id": "g", "subscriptions": [{"productID": "p", "displayPrice": "1", "groupNumber": 1,
+        "recurringSubscriptionPeriod": "P1M", "type": "RecurringSubscription", "winbackOffers": [
+          {"offerID": "no", "paymentMode": "free", "subscriptionPeriod": "P1W", "isEligible": false},
+          {"offerID": "yes", "paymentMode": "free", "subscriptionPeriod": "P1W", "isEligible": true}]}]}]}
+      """
+    let shop = try Counter(StoreKitFile.read(Array(text.utf8)))
+    try await shop.buy("p")
+    try shop.act(["action": "cancel_subscription"])
+    try shop.advance(days: 40)
+    let offers = try await shop.store.products(["p"]).first?.subscription?.offers ?? []
+    #expect(offers.map(\.isEligible) == [false, true])
+    #expect(try await shop.status()["win_back_offers"] == nil)
+    #expect(try await shop.status("g")["win_back_offers"] == ["yes"])
+    #expect(await refusal { try await shop.buy("p", offer: .id("no")) } == "offer_unavailable ineligible_for_offer")
+    #expect(try await shop.buy("p", offer: .id("yes")).offer?.id == "yes")
+  }
+
+  @Test func whatIsShownIsChargedAndSigned() async throws {
+    let text = #"{"products": [{"productID": "c", "type": "Consumable", "displayPrice": "0.99"}]}"#
+    let shop = try Counter(StoreKitFile.read(Array(text.utf8), storefront: "JPN"))
+    #expect(try await shop.store.products(["c"]).first?.price.money.amountText == "1")
+    #expect(try await shop.buy("c", quantity: 3).price == Money(minorUnits: 3, "JPY"))
+    try shop.act(["action": "price_increase", "product_id": "c", "price": "1.5"])
+    #expect(try await shop.store.products(["c"]).first?.price.money.amountText == "2")
+    #expect(try await shop.buy("c").price == Money(minorUnits: 2, "JPY"))
+  }
+
   // MARK: Sheets
 
   @Test("S058, S059 Ask to Buy: pending at once and without an id; approved a week later, in another process")

@@ -81,7 +81,8 @@ final class Counter {
 
   init(
     _ catalogue: StoreCatalogue = Goods.catalogue, at start: Int64 = Counter.start, path: String = ":memory:",
-    seed: UInt64 = 1, policy: SheetPolicy = .always(.approve), isXcode: Bool = false, time: ManualTime? = nil,
+    seed: UInt64 = 1, policy: SheetPolicy = .always(.approve), isXcode: Bool = false, country: String? = nil,
+    time: ManualTime? = nil,
     start run: (@Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never>)? = nil
   ) throws {
     let time = time ?? ManualTime(wallMilliseconds: start), registered = Locked<[StoreTransaction]>([])
@@ -91,11 +92,13 @@ final class Counter {
       time: time, random: SeededRandom(seed: seed), now: { time.wallMilliseconds }, start: run,
       onTransaction: { transaction in registered.with { $0.append(transaction) } })
     store = try SimulatedStore(
-      SimulatedStoreConfiguration(storekitFile: "shop.storekit", policy: policy, isXcode: isXcode), path: path,
+      SimulatedStoreConfiguration(
+        storekitFile: "shop.storekit", storefront: country, policy: policy, isXcode: isXcode), path: path,
       ports: ports
     ) { storefront throws(KassaError) in
       var catalogue = catalogue
-      if let storefront { catalogue.storefront = storefront }
+      let configured = country.flatMap { Storefront(country: $0, currency: Territory.currency($0)) }
+      if let storefront = storefront ?? configured { catalogue.storefront = storefront }
       return catalogue
     }
     store.listen { [heard] event in heard.with { $0.append(event) } }

@@ -119,6 +119,21 @@ struct StoreActionTests {
     #expect(try await shop.buy("coins").storefront == "JP")
   }
 
+  /// The listener shows prices, and reads them again when it hears of the storefront.
+  @Test func newPricesAreNews() async throws {
+    let shop = try Counter()
+    let usa = Storefront(country: "US", currency: "USD")
+    try shop.act(["action": "price_increase", "product_id": "basic.monthly", "price": "11", "consent": false])
+    #expect(shop.events == [.storefrontChanged(usa)])
+    #expect(try await shop.store.products(["basic.monthly"]).first?.price.money == Money(minorUnits: 1100, "USD"))
+    try shop.act(["action": "price_increase", "product_id": "basic.monthly", "price": "11", "consent": false])
+    try shop.act(["action": "set_storefront", "country": "US"])
+    #expect(shop.events.count == 1)
+    try shop.act(["action": "clear"])
+    #expect(shop.events.last == .storefrontChanged(usa))
+    #expect(shop.events.count == 2)
+  }
+
   @Test func whatIsBoughtElsewhereIsAnUpdate() async throws {
     let shop = try Counter()
     try shop.act(["action": "buy_elsewhere", "product_id": "coins", "quantity": 2])
@@ -161,7 +176,8 @@ struct StoreActionTests {
       ),
       (
         #"{"action":"set_storefront","country":"XX"}"#,
-        "country must be a country of two or three letters (got a string)"
+        "country must be a country of ISO 3166 that has a currency, in two or three letters such as \"DE\" or \"DEU\" "
+          + "(got \"XX\")"
       ),
       (#"{"action":"set_policy","policy":"aprove"}"#, "policy must be one of"),
       (#"{"action":"buy_elsewhere","product_id":"coins","quantity":0}"#, "quantity must be 1 to 10 (got 0)"),

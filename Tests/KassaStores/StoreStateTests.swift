@@ -109,6 +109,32 @@ struct StoreStateTests {
     }
   }
 
+  @Test func aConfiguredStorefrontWinsUntilAnActionMovesTheAccount() async throws {
+    try await withFolder { folder in
+      let path = "\(folder)/store.db"
+      func open(_ country: String?) async throws -> (Counter, String?) {
+        let shop = try Counter(path: path, country: country)
+        return (shop, try await shop.store.storefront()?.country)
+      }
+      #expect(try await open("DE").1 == "DE")
+      let (japan, country) = try await open("JP")
+      #expect(country == "JP")
+      #expect(try japan.store.eventLog().last?.contains("JPY") == true)
+      #expect(try await japan.buy("coins").storefront == "JP")
+      #expect(try await open(nil).1 == "JP")
+      #expect(try await open("JP").1 == "JP")
+      try await open("JP").0.act(["action": "set_storefront", "country": "GB"])
+      #expect(try await open("JP").1 == "GB")
+      #expect(try await open(nil).1 == "GB")
+      #expect(try await open("JP").1 == "JP")
+      // Another process hears of a move.
+      let (other, _) = try await open("JP")
+      _ = try await open("DE")
+      try other.store.refresh()
+      #expect(other.events == [.storefrontChanged(Storefront(country: "DE", currency: "EUR"))])
+    }
+  }
+
   @Test func aFileThatIsNoStoreIsRefused() async throws {
     try await withFolder { folder in
       let path = "\(folder)/store.db"

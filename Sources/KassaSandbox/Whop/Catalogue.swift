@@ -21,15 +21,21 @@ struct Catalogue {
   var keys: [Key]
   var users: [BuyerRecord]
   var switches: Switches
+  /// Where the clock stands until an action moves it; nil: it is the machine's.
+  var startsAt: Int64?
   /// Voidhash's half of the sandbox; nil: there is none.
   var voidhash: VoidhashCatalogue?
 
   /// 2026-01-01T00:00:00Z: when what has no `created_at` was created.
   static let beginning: Int64 = 1_767_225_600_000
 
+  /// 2009-01-01T00:00:00Z: the App Store had opened by then.
+  private static let earliestStart: Int64 = 1_230_768_000_000
+
   init(_ document: JSON) throws(JSONShapeError) {
     let fields = try Fields(document)
-    try fields.allowOnly(["account", "products", "plans", "api_keys", "users", "switches", "voidhash"])
+    try fields.allowOnly(["account", "products", "plans", "api_keys", "users", "switches", "starts_at", "voidhash"])
+    startsAt = try fields.number("starts_at", Self.earliestStart...Timestamp.range.upperBound)
     voidhash = try fields.optionalObject("voidhash").map { (fields) throws(JSONShapeError) in
       try VoidhashCatalogue(fields)
     }

@@ -11,7 +11,7 @@ struct AppleData {
   init(_ configuration: HostStoreConfiguration, now: @escaping @Sendable () -> Int64) {
     self.configuration = configuration
     verifier = SignedDataVerifier(anchors: AppleRoots.anchors + configuration.roots, now: now)
-    localVerifier = SignedDataVerifier(anchors: [], now: now)
+    localVerifier = SignedDataVerifier(anchors: nil, now: now)
   }
 
   func payload(of text: String, _ kind: SignedDataExpectation.Kind) throws(Refusal) -> JSON {

@@ -12,6 +12,7 @@ extension StoreLedger {
     document.add("app_transaction_id", appTransactionID)
     document.add("created_at", createdAt)
     document.add("storefront", storefront?.document ?? .null)
+    document.add("configured_country", configuredCountry)
     document.add("policy", policy?.word)
     document.add("billing_fails", billingFails)
     document.add("grace", hasGrace)
@@ -28,6 +29,7 @@ extension StoreLedger {
       now: try fields.integer("now"), firstNumber: try fields.integer("next_number"),
       appTransactionID: try fields.string("app_transaction_id"), createdAt: try fields.integer("created_at"),
       storefront: try Storefront(fields.optionalObject("storefront")))
+    configuredCountry = try fields.optionalString("configured_country")
     policy = try fields.value("policy", "a policy") { $0.string.flatMap { SheetPolicy($0) } }
     billingFails = try fields.optionalBool("billing_fails")
     hasGrace = try fields.optionalBool("grace")
@@ -198,23 +200,34 @@ extension LedgerSubscription.State {
 
 extension RunningOffer {
   fileprivate var document: JSON {
-    [
-      "id": JSON(offer.id), "kind": JSON(offer.kind.rawValue), "mode": JSON(offer.paymentMode.rawValue),
-      "price": offer.price.money.kept, "formatted": JSON(offer.price.formatted), "period": offer.period.document,
-      "count": JSON(offer.periodCount), "charges_left": JSON(chargesLeft),
-    ]
+    offer.kept.merging([("charges_left", JSON(chargesLeft)), ("followed_by", followedBy?.kept ?? .null)])
   }
 
   fileprivate init(_ fields: Fields) throws(JSONShapeError) {
+    self.init(
+      try StoreOffer(kept: fields), chargesLeft: Int(clamping: try fields.integer("charges_left")),
+      followedBy: try fields.optionalObject("followed_by").map { fields throws(JSONShapeError) in
+        try StoreOffer(kept: fields)
+      })
+  }
+}
+
+extension StoreOffer {
+  fileprivate var kept: JSON {
+    [
+      "id": JSON(id), "kind": JSON(kind.rawValue), "mode": JSON(paymentMode.rawValue), "price": price.money.kept,
+      "formatted": JSON(price.formatted), "period": period.document, "count": JSON(periodCount),
+    ]
+  }
+
+  fileprivate init(kept fields: Fields) throws(JSONShapeError) {
     let period = try fields.object("period")
     let unit: Period.Unit = try period.word("unit")
     let length = Period(Int(clamping: try period.integer("count")), unit)
     self.init(
-      StoreOffer(
-        id: try fields.optionalString("id"), kind: try fields.word("kind"), paymentMode: try fields.word("mode"),
-        price: StorePrice(try Money(kept: fields.object("price")), formatted: try fields.string("formatted")),
-        period: try period.required(length, "count"), periodCount: Int(clamping: try fields.integer("count"))),
-      chargesLeft: Int(clamping: try fields.integer("charges_left")))
+      id: try fields.optionalString("id"), kind: try fields.word("kind"), paymentMode: try fields.word("mode"),
+      price: StorePrice(try Money(kept: fields.object("price")), formatted: try fields.string("formatted")),
+      period: try period.required(length, "count"), periodCount: Int(clamping: try fields.integer("count")))
   }
 }
 

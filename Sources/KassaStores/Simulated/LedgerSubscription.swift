@@ -81,22 +81,28 @@ struct LedgerSubscription: Sendable, Equatable {
   }
 }
 
-/// An offer, and how many of its charges are still to come.
+/// An offer, how many of its charges are still to come, and what comes after them.
 struct RunningOffer: Sendable, Equatable {
   let offer: StoreOffer
   var chargesLeft: Int
+  /// The introductory offer that a code leaves to a new customer.
+  let followedBy: StoreOffer?
 
-  init(_ offer: StoreOffer) {
-    self.init(offer, chargesLeft: offer.chargeCount)
+  init(_ offer: StoreOffer, followedBy: StoreOffer? = nil) {
+    self.init(offer, chargesLeft: offer.chargeCount, followedBy: followedBy)
   }
 
-  init(_ offer: StoreOffer, chargesLeft: Int) {
+  init(_ offer: StoreOffer, chargesLeft: Int, followedBy: StoreOffer?) {
     self.offer = offer
     self.chargesLeft = chargesLeft
+    self.followedBy = followedBy
   }
 
-  /// For the next charge; nil when it is used up.
-  var next: RunningOffer? { chargesLeft > 1 ? RunningOffer(offer, chargesLeft: chargesLeft - 1) : nil }
+  /// For the next charge; nil for the regular price.
+  var next: RunningOffer? {
+    guard chargesLeft > 1 else { return followedBy.map { RunningOffer($0) } }
+    return RunningOffer(offer, chargesLeft: chargesLeft - 1, followedBy: followedBy)
+  }
 }
 
 extension StoreOffer {

@@ -11,7 +11,10 @@ extension StoreLedger {
   /// - win-back: the subscription has ended and does not renew, and is not in billing retry (StoreKit, *Supporting
   ///   win-back offers in your app*, `eligibleWinBackOfferIDs`);
   /// - codes: decided when the code is redeemed.
+  ///
+  /// What the file says nobody may have, nobody may.
   func mayHave(_ offer: StoreOffer, inGroup groupID: String) -> Bool? {
+    guard offer.isEligible != false else { return false }
     let subscription = self.subscription(groupID)
     switch offer.kind {
     case .introductory: return subscription == nil && !introducedGroups.contains(groupID)
@@ -32,9 +35,7 @@ extension StoreLedger {
     let offers = product.subscription?.offers ?? []
     switch request.offer {
     case .none: return nil
-    case .automatic:
-      guard let groupID = product.subscription?.groupID else { return nil }
-      return offers.first { $0.kind == .introductory && mayHave($0, inGroup: groupID) == true }
+    case .automatic: return introductoryOffer(of: product)
     case .id(let id):
       guard let groupID = product.subscription?.groupID, let offer = offers.first(where: { $0.id == id }) else {
         throw StoreRefusal(
@@ -49,6 +50,18 @@ extension StoreLedger {
       case nil: throw StoreRefusal(.unknownOffer, "\"\(id.quoted)\" is a code: redeem it instead of buying with it")
       }
     }
+  }
+
+  private func introductoryOffer(of product: StoreProduct) -> StoreOffer? {
+    guard let terms = product.subscription else { return nil }
+    return terms.offers.first { $0.kind == .introductory && mayHave($0, inGroup: terms.groupID) == true }
+  }
+
+  /// The introductory offer that a customer has after a code's offer, where the code does not take its place (App Store
+  /// Connect API, `SubscriptionOfferEligibility`: `STACK_WITH_INTRO_OFFERS`, `REPLACE_INTRO_OFFERS`).
+  func stackedOffer(for request: PurchaseRequest, of product: StoreProduct, in shop: StoreShop) -> StoreOffer? {
+    guard let code = request.code, shop.catalogue.codeTerms[product.id]?[code]?.isStackable == true else { return nil }
+    return introductoryOffer(of: product)
   }
 
   private func codeOffer(

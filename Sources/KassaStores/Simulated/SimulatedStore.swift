@@ -82,6 +82,8 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     catalogue: @escaping (Storefront?) throws(KassaError) -> StoreCatalogue
   ) throws(KassaError) {
     self.configuration = configuration
+    var ports = ports
+    if let seed = configuration.seed { ports.random = SeededRandom(seed: seed) }
     self.ports = ports
     readCatalogue = catalogue
     payload = TransactionPayload(
@@ -89,7 +91,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     let first = try catalogue(nil)
     do {
       storage = try LedgerStorage(path: path)
-      let opened = try Self.open(storage, first.storefront, ports)
+      let opened = try Self.open(storage, (configuration.storefront, first.storefront), ports)
       ledger = opened.contents.ledger
       signed = opened.contents.signed
       lastEvent = opened.contents.lastEvent
@@ -104,18 +106,26 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   }
 
   private static func open(
-    _ storage: LedgerStorage, _ storefront: Storefront?, _ ports: SimulatedStorePorts
+    _ storage: LedgerStorage, _ configured: (country: String?, storefront: Storefront?), _ ports: SimulatedStorePorts
   ) throws -> (contents: LedgerStorage.Contents, authority: SigningAuthority) {
     var made: SigningAuthority?
     if try storage.value("authority") == nil { made = try SigningAuthority(at: ports.now()) }
     let contents = try storage.transaction { () throws(DatabaseError) -> LedgerStorage.Contents in
-      if let contents = try storage.load() { return contents }
+      if var contents = try storage.load() {
+        let kept = contents.ledger
+        for event in contents.ledger.configure(country: configured.country, configured.storefront) {
+          contents.lastEvent = try storage.append(event)
+        }
+        if contents.ledger != kept { try storage.save(contents.ledger) }
+        return contents
+      }
       // Numbers like those of Apple's sandbox, other ones in each store.
       let first = 2_000_000_000_000_000 + Int64(ports.random.fraction() * 900_000_000) * 1_000_000
       let app = 700_000_000_000_000_000 + Int64(ports.random.fraction() * 1_000_000_000) * 1_000_000
       let now = ports.now()
-      let ledger = StoreLedger(
-        now: now, firstNumber: first, appTransactionID: String(app), createdAt: now, storefront: storefront)
+      var ledger = StoreLedger(
+        now: now, firstNumber: first, appTransactionID: String(app), createdAt: now, storefront: configured.storefront)
+      ledger.configuredCountry = configured.country
       try storage.save(ledger)
       if let made { try storage.set("authority", made.serialized) }
       return LedgerStorage.Contents(ledger: ledger, signed: [:], lastEvent: 0)
@@ -132,6 +142,9 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   /// The keys of the `.storekit` file that are not honoured; each is worth one diagnostic.
   public var unsupportedKeys: [String] { shop.catalogue.unsupported }
 
+  /// What `simulate` does.
+  public static let actions = StoreAction.names
+
   /// Everything that happened, one JSON document a line, from the first day on: the same for the same script.
   public func eventLog() throws(KassaError) -> [String] {
     try stored { () throws(DatabaseError) in try storage.events() }
@@ -147,7 +160,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   ) throws(KassaError) -> Value {
     var news: News?
     var outcome: Result<Value, StoreRefusal>?
-    let grace = ledger.graceEnds
+    let former = ledger
     try stored { () throws(DatabaseError) in
       try storage.transaction { () throws(DatabaseError) in
         try reloadIfChanged()
@@ -166,7 +179,12 @@ public final class SimulatedStore: Store, @unchecked Sendable {
     }
     guard let news, let outcome else { throw KassaError(.internalError, "the simulated store's change got lost") }
     take(news)
-    registerGrace(after: grace)
+    registerGrace(after: former.graceEnds)
+    if ledger.storefront != former.storefront { changeShop() }
+    // Prices are read again as after a move.
+    if ledger.storefront != former.storefront || ledger.prices != former.prices {
+      listener?(.storefrontChanged(ledger.storefront))
+    }
     let result: Value
     do throws(StoreRefusal) { result = try outcome.get() } catch {
       tell(news.changed)

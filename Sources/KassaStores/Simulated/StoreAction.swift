@@ -20,6 +20,7 @@ enum StoreAction: Sendable, Equatable {
   case redeemCode(String, productID: String?, appAccountToken: String?)
   case clear
   case state
+  case events
 
   enum RefundShare: Sendable, Equatable {
     case all
@@ -79,9 +80,8 @@ enum StoreAction: Sendable, Equatable {
     (
       "set_storefront", ["country"],
       { fields throws(JSONShapeError) in
-        let storefront = try fields.value("country", "a country of two or three letters") { json in
-          json.string.flatMap { Storefront(country: $0, currency: Territory.currency($0)) }
-        }
+        let country = try fields.required(fields.country("country"), "country")
+        let storefront = Storefront(country: country, currency: Territory.currency(country))
         return .setStorefront(try fields.required(storefront, "country"))
       }
     ),
@@ -95,6 +95,7 @@ enum StoreAction: Sendable, Equatable {
     ),
     ("clear", [], { _ in .clear }),
     ("state", [], { _ in .state }),
+    ("events", [], { _ in .events }),
   ]
 
   init(_ document: JSON) throws(JSONShapeError) {
@@ -197,16 +198,14 @@ extension StoreLedger {
     case .setPolicy(let policy):
       self.policy = policy
       return [LedgerEvent(at: now, kind: .changed, details: [.init("policy", JSON(policy.word))])]
-    case .setStorefront(let storefront):
-      self.storefront = storefront
-      return [LedgerEvent(at: now, kind: .changed, details: [.init("storefront", storefront.document)])]
+    case .setStorefront(let storefront): return move(to: storefront)
     case .redeemCode(let code, let productID, let token):
       return try redeem(code, productID: productID, appAccountToken: token, in: shop).events
     case .clear: return clear()
     case .intent(let order):
       _ = try check(PurchaseRequest(productID: order.productID, offer: order.offer), in: shop)
       return []
-    case .state: return []
+    case .state, .events: return []
     }
   }
 

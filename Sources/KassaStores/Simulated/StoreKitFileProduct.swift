@@ -50,9 +50,8 @@ extension StoreKitFileReader {
   }
 
   func price(_ amount: Decimal) -> StorePrice {
-    StorePrice(
-      Money(amount, currency),
-      formatted: PriceText.format(amount, currency: currency, locale: locale.name))
+    let price = Money(amount, currency).payable
+    return StorePrice(price, formatted: PriceText.format(price.amount, currency: currency, locale: locale.name))
   }
 
   /// The names and descriptions in the language of this reading.
@@ -63,5 +62,12 @@ extension StoreKitFileReader {
       _ = try (one.optionalString("displayName"), one.optionalString("description"))
     }
     return try locale.choose(from: all)
+  }
+}
+
+extension Money {
+  /// Rounded to what can be paid in its currency: 0.99 of a file for the USA is 1 in Japan.
+  var payable: Money {
+    Currency.minorUnits(currency).map { Money(amount.rounded(toPlaces: $0), currency) } ?? self
   }
 }

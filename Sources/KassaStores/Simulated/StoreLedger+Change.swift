@@ -134,7 +134,7 @@ extension StoreLedger {
     of productID: String, to amount: Decimal, needsConsent: Bool, in shop: StoreShop
   ) throws(StoreRefusal) -> [LedgerEvent] {
     let product = try check(PurchaseRequest(productID: productID, offer: .none), in: shop)
-    let price = Money(amount, product.price.money.currency)
+    let price = Money(amount, product.price.money.currency).payable
     prices[productID] = price
     var events = [
       LedgerEvent(
@@ -172,6 +172,18 @@ extension StoreLedger {
   }
 
   // MARK: The account and its messages
+
+  mutating func move(to storefront: Storefront?) -> [LedgerEvent] {
+    self.storefront = storefront
+    return [LedgerEvent(at: now, kind: .changed, details: [.init("storefront", storefront?.document ?? .null)])]
+  }
+
+  /// Takes over what the configuration says of the storefront. Whoever says nothing leaves it as it is.
+  mutating func configure(country: String?, _ storefront: Storefront?) -> [LedgerEvent] {
+    guard country != configuredCountry else { return [] }
+    configuredCountry = country
+    return country == nil || storefront == self.storefront ? [] : move(to: storefront)
+  }
 
   mutating func show(_ reason: StoreMessage.Reason, productID: String?) -> [LedgerEvent] {
     let message = StoreMessage(id: takeNumber(), reason: reason, productID: productID)

@@ -162,7 +162,8 @@ extension StoreLedger {
     _ product: StoreProduct, _ terms: StoreSubscription, _ offer: StoreOffer?, _ request: PurchaseRequest,
     in shop: StoreShop
   ) throws(StoreRefusal) -> PurchaseResult {
-    let running = offer.map { RunningOffer($0) }
+    let introductory = stackedOffer(for: request, of: product, in: shop)
+    let running = offer.map { RunningOffer($0, followedBy: introductory) }
     guard let end = shop.end(of: terms, with: running, from: now, anchor: now), end > now else {
       throw StoreRefusal(.unknownProduct, "the period of \"\(product.id.quoted)\" ends after the year 9999")
     }

@@ -12,6 +12,9 @@ struct StoreLedger: Sendable, Equatable {
   let appTransactionID: String
   let createdAt: Int64
   var storefront: Storefront?
+  /// The country that the configuration named when the store was last opened. The same one leaves the account where an
+  /// action has moved it since; another one moves it.
+  var configuredCountry: String?
   /// What an action set in place of the configured policy.
   var policy: SheetPolicy?
   /// Whether charges for renewals fail; nil as the `.storekit` file says.

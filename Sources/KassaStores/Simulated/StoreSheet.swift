@@ -12,6 +12,17 @@ public enum SheetDecision: String, Sendable, CaseIterable {
   case interrupted
 }
 
+extension SheetDecision {
+  /// The host's reply to `store/sheet`: `{"decision":"approve"}`, or an error as every request may be answered with.
+  public init(reply: JSON) throws(KassaError) {
+    self = try HostReply(reply, to: "sheet").read { fields throws(JSONShapeError) in
+      let words = Self.allCases.map(\.rawValue)
+      let word = try fields.oneOf(words, "decision", default: "")
+      return try fields.required(SheetDecision(rawValue: word), "decision")
+    }
+  }
+}
+
 /// Who decides.
 public enum SheetPolicy: Sendable, Equatable {
   case always(SheetDecision)

@@ -511,9 +511,16 @@ def repeated_member(chance: random.Random) -> Faulty:
     return Faulty(chain.sign(b'{"bundleId":"com.example.other",' + compact(payload(chance))[1:]), chain)
 
 
-def not_a_number(chance: random.Random) -> Faulty:
+def member(chance: random.Random, text: bytes) -> Faulty:
+    """A payload with one more member, which is written as it is given."""
     chain = Chain()
-    return Faulty(chain.sign(compact(payload(chance))[:-1] + b',"note":NaN}'), chain)
+    return Faulty(chain.sign(compact(payload(chance))[:-1] + b"," + text + b"}"), chain)
+
+
+def as_another_kind(chance: random.Random, kind: str, asked: str) -> Faulty:
+    chain = Chain()
+    document = getattr(signed_data, kind)(chance) | {"bundleId": APP, "environment": "Sandbox"}
+    return Faulty(chain.sign(document), chain, asked)
 
 
 STRICTER: dict[str, tuple[Fault, str]] = {
@@ -554,7 +561,23 @@ STRICTER: dict[str, tuple[Fault, str]] = {
     "date null": (lambda c: signed(c, Chain(), signedDate=None), "malformed_payload"),
     "app number in the sandbox": (app_number_in_the_sandbox, "wrong_app_apple_id"),
     "repeated member": (repeated_member, "malformed_payload"),
-    "NaN": (not_a_number, "malformed_payload"),
+    "NaN": (lambda c: member(c, b'"note":NaN'), "malformed_payload"),
+    "half of a surrogate pair": (lambda c: member(c, b'"note":"\\ud800"'), "malformed_payload"),
+    "NUL in a member's name": (lambda c: member(c, b'"a\\u0000b":1'), "malformed_payload"),
+    "whole number beyond 64 bits": (lambda c: member(c, b'"note":12345678901234567890'), "malformed_payload"),
+    "number beyond a double": (lambda c: member(c, b'"note":1e400'), "malformed_payload"),
+    "renewal info as a transaction": (
+        lambda c: as_another_kind(c, "renewal_info", "transaction"),
+        "malformed_payload",
+    ),
+    "transaction as renewal info": (
+        lambda c: as_another_kind(c, "transaction", "renewal_info"),
+        "malformed_payload",
+    ),
+    "app transaction as a transaction": (
+        lambda c: as_another_kind(c, "app_transaction", "transaction"),
+        "malformed_payload",
+    ),
     "header b64": (lambda c: with_header(c, b64=1), "critical_header"),
     "deep payload": (lambda c: signed(c, Chain(), deep=nested(40)), "malformed_payload"),
 }
@@ -570,6 +593,27 @@ def test_kassa_is_stricter(name: str) -> None:
     faulty = make(random.Random(name))
     assert kassa_says(faulty.text, faulty.roots, faulty.kind, faulty.environment) == reason
     assert apple_says(faulty.text, faulty.roots, faulty.kind, faulty.environment) == VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"expiresDate": None}, "payload: expiresDate must not be null"),
+        ({"revocationDate": None}, "payload: revocationDate must not be null"),
+        ({"expiresDate": int(NOW.timestamp())}, "payload: expiresDate is before the App Store opened"),
+        ({"revocationDate": NOW.timestamp()}, "payload: revocationDate is before the App Store opened"),
+        ({"type": "Auto-Renewable Subscription", "expiresDate": ...}, "payload: expiresDate is missing"),
+    ],
+)
+def test_kassa_reads_no_transaction_without_its_dates(changes: dict[str, Any], problem: str) -> None:
+    chain = Chain()
+    document = payload(random.Random(1)) | changes
+    text = chain.sign({key: value for key, value in document.items() if value is not ...})
+    assert apple_says(text, [chain.root_der]) == VERIFIED
+    found = kassa.verify(text, environments=["sandbox"], roots=[chain.root_der], now=NOW)
+    assert found.verified
+    assert found.transaction is None
+    assert (found.transaction_problem or "").startswith(problem)
 
 
 MILDER: dict[str, Fault] = {
