@@ -95,11 +95,12 @@ extension Engine {
   /// Where a mapping was changed, or a plan was not known when its transaction came.
   func mapReceipts() {
     guard let active else { return }
+    let products = Dictionary(active.setup.planMappings.map { ($0.planID, productID(ofPlan: $0.planID)) }) { $1 }
     var changed: [Receipt] = []
     for receipt in state.knowledge.receipts.values {
       let planID = active.setup.planMappings.first { $0.storeProductID == receipt.transaction.productID }?.planID
       let isSame = planID == receipt.planID
-      let productID = planID.flatMap(productID(ofPlan:)) ?? (isSame ? receipt.productID : nil)
+      let productID = planID.flatMap { products[$0] ?? nil } ?? (isSame ? receipt.productID : nil)
       if !isSame || productID != receipt.productID { changed.append(receipt.mapped(to: planID, productID)) }
     }
     guard !changed.isEmpty else { return }
