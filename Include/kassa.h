@@ -306,8 +306,8 @@ uint64_t kassa_revision(const kassa_client *client);
 /*                                                                                                                  */
 /* Operations return a number at once, or 0 for a wrong call. Each ends exactly once, in a completion document with  */
 /* "result" or "error", taken by kassa_wait or kassa_next_event. docs/documents.md lists the results. None waits for */
-/* ever: the network has 30 s for a request with its retries, the host 60 s to answer one, and the user 30 min or    */
-/* "timeout_s" of "checkout"; kassa_cancel ends any of them at once.                                                 */
+/* ever: the network has 30 s for a request with its retries, the host 60 s to answer one, and the user "timeout_s"  */
+/* of "checkout" for a checkout and 30 min in the store; kassa_cancel ends any of them at once.                      */
 
 /*
  * Sets what the client works with. `config` is described in docs/documents.md, "Configuration"; only "backend" is
@@ -316,7 +316,8 @@ uint64_t kassa_revision(const kassa_client *client);
  * Before it returns, the document is checked and what is cached is loaded, so the queries answer at once. The
  * completion says whether the network has confirmed them: {"source":"network"}, or {"source":"cache"} when offline
  * with a cache. Offline without a cache it fails with "offline"; the library goes on trying by itself, and one change
- * tells of its success. Configuring again with an equal document refreshes plans and memberships; with another
+ * tells of its success. With a store it also waits for the storefront and the prices of mapped plans, 2 s at most;
+ * what comes later is a change. Configuring again with an equal document refreshes plans and memberships; with another
  * document, that one replaces the first.
  */
 kassa_op kassa_configure(kassa_client *client, const struct json_t *config);
@@ -341,7 +342,8 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  *                supported, else the store. "storekit", "storeKit" and "apple" are other names for "store".
  *   "offer"      store: "automatic" (the introductory offer where the user may have it, the default), "none", or
  *                {"id":"..."} of one of the product's offers
- *   "quantity"   store: 1 to 10, more than 1 for a consumable only
+ *   "quantity"   store: 1 to 10, more than 1 for a consumable only. On the web this and another "offer" than
+ *                "automatic" are invalid arguments: a plan is sold once, on its own terms
  *   "simulate_ask_to_buy", "confirm_in"    store: passed on, docs/store.md
  *   "label"      Apple Pay: the button's text, docs/apple-pay.md
  *
@@ -359,11 +361,12 @@ kassa_op kassa_get_products(kassa_client *client, const struct json_t *slugs);
  * "payment_failed". One purchase at a time: a second one fails with "purchase_in_progress".
  *
  * In the store, the product that "plan_mappings" names for the plan is bought; without one the error is
- * "plan_not_mapped", and nothing is shown. What the store signs is verified, written to disk, granted and only then
- * finished. Result: {"outcome":"purchased","receipt_id":"<the store's transaction id>","membership":null,
- * "transaction":{...},...}. "pending" waits for an approval, which arrives as the event transaction_updated, as does
- * everything else that is bought outside this call. A transaction that cannot be verified is the error
- * "storekit_transaction_unverified"; it is neither kept nor finished.
+ * "plan_not_mapped", and one that the service does not have is "plan_not_found"; nothing is shown. What the store
+ * signs is verified, written to disk, granted and only then finished. Result:
+ * {"outcome":"purchased","receipt_id":"<the store's transaction id>","membership":null, "transaction":{...},...}.
+ * "pending" waits for an approval, which arrives as the event transaction_updated, as does everything else that is
+ * bought outside this call. A transaction that cannot be verified is the error "storekit_transaction_unverified"; it
+ * is neither kept nor finished.
  *
  * With the "voidhash" back end the product is named by its slug and bought in the store. "offer" takes the seller's id
  * of an offer, the store's, or one of the documents that kassa_get_products lists; promotional offers are signed by the
@@ -514,9 +517,10 @@ void kassa_set_wakeup(kassa_client *client, void (*wakeup)(void *userdata), void
 
 /*
  * Answers a request, from any thread, now or after the user has done something. `reply` is described with each request
- * in docs/documents.md; {"error":{"message":"..."}} says that the host cannot. A request that waits too long is
- * withdrawn: after 60 s, and after "timeout_s" of "checkout" (30 min by default) where the user takes part. False if
- * there is no such request any more: answered, withdrawn, or never sent.
+ * in docs/documents.md and docs/store.md; {"error":{"message":"..."}} says that the host cannot. A request that waits
+ * too long is withdrawn: a checkout after "timeout_s" of "checkout" (30 min by default); what the store shows to its
+ * user after 30 min, whatever the configuration says; and everything else after 60 s. False if there is no such request
+ * any more: answered, withdrawn, or never sent.
  */
 bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_t *reply);
 
@@ -525,6 +529,10 @@ bool kassa_respond(kassa_client *client, uint64_t request_id, const struct json_
  * {"type":"online"} when the network does, each heeded once a minute (the library's own requests tell of the network,
  * too); and of the host's own store "transaction_updated", "purchase_intent", "store_message" and "storefront_changed",
  * as docs/store.md describes them. True if it was understood; if not, the diagnostic "notification_refused" says why.
+ *
+ * Before kassa_configure nothing is looked at: true says that the event is kept until then, and what is not understood
+ * is told of then. 100 events are kept; the next one is lost, like those that follow, and false is returned, with one
+ * diagnostic for all of them. False without a diagnostic: no client, or an event that is no object.
  */
 bool kassa_notify(kassa_client *client, const struct json_t *event);
 

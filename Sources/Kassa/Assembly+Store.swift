@@ -27,10 +27,17 @@ func store(
     throw KassaError(.invalidConfiguration, error.description)
   }
   if let host {
+    if host.isOnTheHostsWord {
+      surroundings.report(
+        "google_public_key_missing",
+        "without store.google_public_key a purchase counts only if its transaction says \"verified\":true, once your "
+          + "server has asked Google; where no server does, give the app's key from the Play Console "
+          + "(Monetization setup)", [:])
+    }
     let store = HostStore(
       host,
       ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
-      now: surroundings.now)
+      now: surroundings.now, report: surroundings.report)
     return AssembledStore(
       store: store, platform: host.platform == .known(.google) ? .google : .apple, environments: host.environments)
   }

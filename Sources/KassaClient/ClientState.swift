@@ -35,6 +35,8 @@ final class ClientState: Sendable {
   struct SetupFacts {
     var isSandbox: Bool
     var hasStore: Bool
+    /// Those that the store sells.
+    var mappedPlans: Set<String>
     /// Makes an id for somebody who has not logged in, of a UUID; nil where no back end asks for one.
     var anonymousID: (@Sendable (String) -> DistinctID)?
     var offlineDays: Int64
@@ -133,9 +135,8 @@ final class ClientState: Sendable {
     switch (left, right) {
     case (nil, nil): false
     case (.stored(let left), .stored(let right)) where left == right: false
-    case (.loaded(let left), .loaded(let right)): left != right
     case (nil, _), (_, nil): true
-    default: plans(of: left) != plans(of: right)
+    default: plans(of: left).filter(\.isListed) != plans(of: right).filter(\.isListed)
     }
   }
 
@@ -260,6 +261,7 @@ final class ClientState: Sendable {
   }
 
   /// The next moment at which an answer changes by itself.
+  var nextEnd: Int64? { published.with { $0.nextEnd } }
   var nextEndOnBootClock: Int64? {
     published.with { state in state.nextEnd.map(state.knowledge.clock.bootNanoseconds(at:)) }
   }
@@ -367,7 +369,8 @@ final class ClientState: Sendable {
     let isNew = published.with { state -> Bool in
       guard let products = state.knowledge.policy.productIDs, !products.contains(productID) else { return false }
       // A host that asks for made-up ids shall not fill the memory.
-      guard state.reportedProducts.count < 1_000, state.reportedProducts.insert(productID).inserted else {
+      guard state.reportedProducts.count < Constants.reportsOfOneKind, state.reportedProducts.insert(productID).inserted
+      else {
         return false
       }
       publishAnswers(state)
@@ -428,13 +431,19 @@ final class ClientState: Sendable {
     }
     if let ready { return ready }
     guard let setup else { return [] }
-    let plans = JSON.array(Self.plans(of: list).map { stamped($0.document(text: setup.priceText)) })
+    let plans = JSON.array(
+      Self.plans(of: list).filter(\.isListed).map { plan in
+        var plan = plan
+        // The price of a store that is gone, or sells it no more, is none.
+        if !setup.mappedPlans.contains(plan.id) { plan.storeDisplayPrice = nil }
+        return stamped(plan.document(text: setup.priceText))
+      })
     published.with { if $0.revision == revision { $0.plans = plans } }
     return plans
   }
 
+  /// Listed or not.
   var loadedPlans: [Plan] { Self.plans(of: published.with { $0.knowledge.plans }) }
-  func productID(ofPlan id: String) -> String? { loadedPlans.first { $0.id == id }?.productID }
 
   private static func plans(of list: PlanList?) -> [Plan] {
     switch list {

@@ -19,7 +19,8 @@ extension Engine {
       number: (active?.number ?? 0) + 1, document: document, configuration: configuration, setup: setup)
     queue.setSandbox(setup.isSandbox)
     let facts = ClientState.SetupFacts(
-      isSandbox: setup.isSandbox, hasStore: setup.store != nil, anonymousID: setup.anonymousID,
+      isSandbox: setup.isSandbox, hasStore: setup.store != nil,
+      mappedPlans: setup.store == nil ? [] : Set(setup.planMappings.map(\.planID)), anonymousID: setup.anonymousID,
       offlineDays: configuration.offlineDays,
       isStrict: configuration.isStrict, priceText: setup.priceText)
     let policy = EntitlementPolicy(
@@ -94,11 +95,12 @@ extension Engine {
   /// Where a mapping was changed, or a plan was not known when its transaction came.
   func mapReceipts() {
     guard let active else { return }
+    let products = Dictionary(active.setup.planMappings.map { ($0.planID, productID(ofPlan: $0.planID)) }) { $1 }
     var changed: [Receipt] = []
     for receipt in state.knowledge.receipts.values {
       let planID = active.setup.planMappings.first { $0.storeProductID == receipt.transaction.productID }?.planID
       let isSame = planID == receipt.planID
-      let productID = planID.flatMap(state.productID(ofPlan:)) ?? (isSame ? receipt.productID : nil)
+      let productID = planID.flatMap { products[$0] ?? nil } ?? (isSame ? receipt.productID : nil)
       if !isSame || productID != receipt.productID { changed.append(receipt.mapped(to: planID, productID)) }
     }
     guard !changed.isEmpty else { return }
@@ -128,13 +130,21 @@ extension Engine {
       startWatching()
       keepTime()
       startOutbox(active)
-      settleStore()
+      let storefront = settleStore()
       try pause.get()
       if active.hasPeople {
         source = try await confirmPeople()
       } else {
         try await refresh(.configure)
         settle()
+        if let storefront {
+          // What the first offer of a plan looks like depends on both.
+          let answers = Task(executorPreference: loop) {
+            await storefront.value
+            await self.showStorePrices()
+          }
+          await wait(Constants.storeAnswerMilliseconds, for: answers)
+        }
       }
     } catch {
       guard active.number == self.active?.number else { throw error }

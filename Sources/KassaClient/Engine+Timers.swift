@@ -4,16 +4,30 @@ import KassaPlatform
 
 /// What happens by itself: retries, and the ends of grants.
 extension Engine {
-  /// Claims and purchases that are still open; nobody waits for them.
-  func settleStore() {
-    guard active?.setup.store != nil else { return }
-    Task(executorPreference: loop) { await self.settleStoreNow() }
+  /// Looks where the user buys and what was bought; nobody waits for the latter.
+  func settleStore() -> Task<Void, Never>? {
+    guard active?.setup.store != nil else { return nil }
+    let storefront = Task(executorPreference: loop) { await self.lookUpStorefront() }
+    Task(executorPreference: loop) {
+      await storefront.value
+      await self.scanStore(always: true)
+      await self.wakeOutbox()
+    }
+    return storefront
   }
 
-  func settleStoreNow() async {
-    await lookUpStorefront()
-    await scanStore(always: true)
-    wakeOutbox()
+  /// Waits for what goes on by itself, but not for ever.
+  func wait(_ milliseconds: Int64, for work: Task<Void, Never>) async {
+    let limit = Task(executorPreference: loop) { _ = try? await self.time.sleep(milliseconds: milliseconds) }
+    Task(executorPreference: loop) {
+      await work.value
+      limit.cancel()
+    }
+    await withTaskCancellationHandler {
+      await limit.value
+    } onCancel: {
+      limit.cancel()
+    }
   }
 
   /// Tries again what failed, until it succeeds.
@@ -53,6 +67,10 @@ extension Engine {
   /// When an answer next changes by itself, on the boot clock.
   func armExpiry(at boot: Int64?) {
     guard boot != expiryAt else { return }
+    // A clock that was set right may have jumped over an end.
+    let hasPassed = expiryEnd.map { $0 <= state.now } ?? false
+    expiryEnd = state.nextEnd
+    if hasPassed { Task(executorPreference: loop) { await self.lookAfterEnd() } }
     expiryAt = boot
     expiry?.cancel()
     expiry = nil
@@ -63,9 +81,13 @@ extension Engine {
   func expire(at boot: Int64) async {
     let milliseconds = max(0, boot &- time.bootNanoseconds) / 1_000_000 + 1
     do throws(CancellationError) { try await time.sleep(milliseconds: milliseconds) } catch { return }
-    expiryAt = nil
+    (expiryAt, expiryEnd) = (nil, nil)
     state.expireIfDue()
     armExpiry(at: state.nextEndOnBootClock)
+    await lookAfterEnd()
+  }
+
+  private func lookAfterEnd() async {
     // So that a clock set back before the next start cannot revive what has ended.
     saveTime()
     // The store may know of a renewal, or of a grace period.

@@ -71,6 +71,8 @@ actor Engine {
   var laterScan: Task<Void, Never>?
   /// What the host said of its store before it configured the client.
   var earlyNotifications: [JSON] = []
+  /// There were more of them than are kept, which has been told.
+  var lostNotifications = false
   var outbox: OutboxState
   var people = PeopleState()
   /// Logins whose own operation is still at the claim.
@@ -81,7 +83,9 @@ actor Engine {
   var settling: Task<Void, Never>?
   var retry: Task<Void, Never>?
   var expiry: Task<Void, Never>?
+  /// The same moment on the boot clock, and by the trusted time.
   var expiryAt: Int64?
+  var expiryEnd: Int64?
   var renewalCheck: Task<Void, Never>?
   /// Those that look for the success of a purchase whose operation has ended, by the number of the attempt.
   var lateLooks: [String: Task<Void, Never>] = [:]
@@ -157,8 +161,13 @@ actor Engine {
     let result = try simulate(action)
     // When the sandbox's time was moved, the answers follow at once: first what ended, then what renewed.
     if let now = result["now"]?.integer {
+      let hasEnded = (expiryEnd ?? .max) <= now
       state.correctClock(serverMilliseconds: now)
       active?.setup.store?.clockMoved()
+      if hasEnded {
+        let scan = Task(executorPreference: loop) { await self.scanStore(always: true) }
+        await wait(Constants.storeAnswerMilliseconds, for: scan)
+      }
     }
     return result
   }

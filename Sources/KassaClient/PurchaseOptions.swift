@@ -42,6 +42,18 @@ struct PurchaseOptions: Equatable {
     }
   }
 
+  /// The web sells one of a plan, on the plan's own terms: whoever asked for more would not get what was paid for.
+  func requireNothingOfAStore() throws(KassaError) {
+    guard quantity == 1 else {
+      throw KassaError(
+        .invalidArgument, "options.quantity must be 1 on the web (got \(quantity)): only a store sells more")
+    }
+    guard offer == .automatic else {
+      throw KassaError(
+        .invalidArgument, "options.offer needs a store: on the web a plan has its own terms and no other offers")
+    }
+  }
+
   private static func method(_ fields: Fields, _ webMethod: String?) throws(JSONShapeError) -> Method? {
     guard fields.has("method") else { return nil }
     let word = try fields.oneOf([webMethod].compactMap(\.self) + storeWords + ["apple_pay"], "method", default: "")

@@ -51,8 +51,11 @@ public struct Configuration: Sendable, Equatable {
         isStrict = try offline.oneOf(["lenient", "strict"], "mode", default: "lenient") == "strict"
       }
       region = try fields.optionalString("region")
-      if let region, !(region.utf8.count == 2 && region.utf8.allSatisfy(\.isASCIILetter)) {
-        throw JSONShapeError(path: "region", problem: "must be two letters such as \"US\" (got \"\(region)\")")
+      if let region, region.utf8.count != 2 || Territory.alpha2(region) == nil {
+        throw JSONShapeError(
+          path: "region",
+          problem: "must be a country of ISO 3166-1 in two letters, such as \"US\" or \"GB\" (got \"\(region.quoted)\")"
+        )
       }
       locale = try fields.optionalString("locale")
       isEnabled = try fields.optionalBool("enabled") ?? true

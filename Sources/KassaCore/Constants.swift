@@ -66,9 +66,13 @@ public enum Constants {
 
   /// Voidhash [make and restore purchases]: a store is scanned at most so often.
   public static let scanMilliseconds: Int64 = 60_000
+  /// How long `kassa_configure` waits for the store's storefront and prices; they come later all the same.
+  public static let storeAnswerMilliseconds: Int64 = 2_000
   /// Voidhash [make and restore purchases]: so many transactions are kept for the first listener.
   public static let transactionsKeptForListener = 10
 
+  /// Kassa: of one kind of mistake no more different ones are reported.
+  public static let reportsOfOneKind = 1_000
   /// Kassa: so much of what the host says before the configuration is kept for it.
   public static let earlyNotifications = 100
   /// Apple [reduce involuntary subscriber churn]: a billing grace period is 3, 16 or 28 days.

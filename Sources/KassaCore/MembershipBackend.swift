@@ -6,6 +6,9 @@ public protocol MembershipBackend: AnyObject {
   /// Everything that is on sale to this client, in the service's order.
   func plans() async throws(KassaError) -> [Plan]
 
+  /// One that is on sale or once was, listed or not; nil if the service has none of that id.
+  func plan(_ id: String) async throws(KassaError) -> Plan?
+
   /// Every membership that the service connects with the identity: bought on its device, or owned by its user.
   func memberships(of identity: Identity) async throws(KassaError) -> MembershipListing
 

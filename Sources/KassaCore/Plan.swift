@@ -19,6 +19,8 @@ public struct Plan: Sendable, Equatable {
   public var isAvailable: Bool
   /// The store's own text for the price of the mapped product.
   public var storeDisplayPrice: String?
+  /// The service lists it for this client. One that it does not can be bought by its id.
+  public var isListed = true
 
   public init(
     id: String, productID: String?, title: String?, summary: String?, type: PlanType, billingPeriodDays: Int?,

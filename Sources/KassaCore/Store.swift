@@ -27,6 +27,7 @@ public protocol Store: AnyObject {
   func storefront() async throws(KassaError) -> Storefront?
 
   /// Sheets and questions of this store alone (`kassa_store_call`); the documents are described in docs/store.md.
+  /// `storefront` and `entitlements` are asked for by the functions above.
   func call(_ method: StoreMethod, _ params: JSON) async throws(KassaError) -> JSON
 
   /// What happens without being asked for goes to the listener, on the loop. One listener.
@@ -67,6 +68,13 @@ public enum StoreMethod: String, Sendable, CaseIterable {
     switch self {
     case .manageSubscriptions, .presentCodeRedemption, .beginRefund, .appTransaction, .displayMessage: true
     case .storefront, .canMakePayments, .subscriptionStatus, .entitlements, .messages: false
+    }
+  }
+
+  /// Refuses the parameters of a call that has none.
+  public static func refuseParameters(_ params: JSON) throws(KassaError) {
+    do throws(JSONShapeError) { try Fields(params.isNull ? [:] : params, path: "params").allowOnly([]) } catch {
+      throw KassaError(.invalidArgument, error.description)
     }
   }
 }

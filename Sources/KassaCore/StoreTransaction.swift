@@ -57,6 +57,10 @@ public struct StoreTransaction: Sendable, Equatable {
       self.reason = reason
       self.percentage = percentage
     }
+
+    /// Concluded from the store's list, which names the purchase no more, and not said by anybody. The list may be of
+    /// another account by now, so it is taken back when the purchase is listed again.
+    public var isPresumed: Bool { reason == "not_listed" }
   }
 
   public struct Offer: Sendable, Equatable {

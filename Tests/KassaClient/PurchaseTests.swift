@@ -60,6 +60,39 @@ import Testing
     #expect(try rig.result(of: purchase)["outcome"]?.string == "purchased")
   }
 
+  @Test(
+    "Nothing is kept or asked for after a sheet of Apple Pay that nobody paid on",
+    arguments: [["outcome": "cancelled"], ["error": ["code": "unsupported", "message": "no card"]]] as [JSON])
+  func applePayCancelled(reply: JSON) throws {
+    let rig = try hosted()
+    let purchase = rig.client.purchase(Rig.monthly, ["method": "apple_pay"])
+    #expect(try rig.respond(rig.request("checkout", "apple_pay"), reply))
+    let completion = try rig.completion(of: purchase)
+    #expect(completion["result"]?["outcome"]?.string ?? completion["error"]?["code"]?.string != "purchased")
+    rig.settle()
+    rig.network.forget()
+    for _ in 0..<10 { rig.advance(milliseconds: 60_000) }
+    #expect(rig.network.requests.isEmpty)
+    // In a tab somebody may still pay.
+    let other = rig.client.purchase(Rig.monthly, [:])
+    #expect(try rig.respond(rig.request("checkout", "present"), ["outcome": "cancelled"]))
+    try rig.result(of: other)
+    rig.network.forget()
+    rig.letTimePass(inStepsOf: 60_000) { !rig.network.requests.isEmpty }
+    #expect(!rig.network.requests.isEmpty)
+  }
+
+  @Test("Apple Pay sells a plan that is not listed, at its own price") func applePayOfHiddenPlan() throws {
+    let rig = try hosted()
+    let purchase = rig.client.purchase("plan_hidden", ["method": "apple_pay"])
+    let request = try rig.request("checkout", "apple_pay")
+    #expect(request["params"]?["amount"]?.string == "4.99")
+    #expect(try rig.respond(request, ["outcome": "cancelled"]))
+    try rig.result(of: purchase)
+    let unknown = try rig.error(of: rig.client.purchase("plan_nobody", ["method": "apple_pay"]))
+    #expect(unknown["code"]?.string == "plan_not_found")
+  }
+
   @Test("S062 S134 a success after the end is a change with the cause purchase") func lateSuccess() throws {
     let rig = try hosted()
     let purchase = rig.client.purchase(Rig.monthly, [:])

@@ -18,6 +18,9 @@ final class ScriptedStore: Store, @unchecked Sendable {
     var isRestoreDismissed = false
     var graceEndsAt: [String: Int64] = [:]
     var isOutOfReach = false
+    /// It answers nothing as long as that is so.
+    var isSilent = false
+    var unfinishedFails: KassaError?
     /// What signed texts say.
     var signed: [String: StoreDelivery] = [:]
     /// Kept open until the test lets it go.
@@ -74,9 +77,11 @@ final class ScriptedStore: Store, @unchecked Sendable {
   }
   func unfinished() async throws(KassaError) -> [StoreDelivery] {
     note("unfinished")
+    if let error = script.with({ $0.unfinishedFails }) { throw error }
     return script.with { $0.unfinished }
   }
   func entitlements() async throws(KassaError) -> [StoreDelivery] {
+    note("entitlements")
     try reach()
     return script.with { $0.entitlements }
   }
@@ -84,7 +89,12 @@ final class ScriptedStore: Store, @unchecked Sendable {
   private func reach() throws(KassaError) {
     if script.with({ $0.isOutOfReach }) { throw KassaError(.storeFailed, "out of reach", retryable: true) }
   }
-  func storefront() async throws(KassaError) -> Storefront? { script.with { $0.storefront } }
+  func storefront() async throws(KassaError) -> Storefront? {
+    while script.with({ $0.isSilent }) {
+      do throws(CancellationError) { try await time.sleep(milliseconds: 1_000) } catch { break }
+    }
+    return script.with { $0.storefront }
+  }
   func call(_ method: StoreMethod, _ params: JSON) async throws(KassaError) -> JSON {
     note(method.rawValue)
     guard method == .subscriptionStatus else { return ["method": JSON(method.rawValue)] }

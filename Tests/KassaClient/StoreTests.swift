@@ -8,39 +8,15 @@ import Testing
 
 /// Whop's rules for purchases in a store, and that no transaction is lost, granted unverified, or told of twice.
 @Suite struct StoreTests {
-  private static let product = "com.app.monthly"
+  private static let product = Shop.product
 
-  private struct Shop {
-    let rig: Rig
-    let store: ScriptedStore
-    var client: Client { rig.client }
-
-    func waitForSheet() {
-      rig.letTimePass(inStepsOf: 10) { store.calls.contains { $0.hasPrefix("purchase ") } }
-    }
-  }
-
-  private static func wishes(_ others: [(String, JSON)] = []) -> Rig.Wishes {
-    Rig.Wishes(mappings: [(Rig.monthly, product), (Rig.lifetime, "com.app.forever")], others: others)
-  }
+  private static func wishes(_ others: [(String, JSON)] = []) -> Rig.Wishes { Shop.wishes(others) }
 
   private func shop(
-    _ wishes: Rig.Wishes = StoreTests.wishes(), storage: String = ":memory:", after before: Shop? = nil,
+    _ wishes: Rig.Wishes = Shop.wishes(), storage: String = ":memory:", after before: Shop? = nil,
     script: (inout ScriptedStore.Script) -> Void = { _ in }
   ) throws -> Shop {
-    let time = before?.rig.time ?? ManualTime(wallMilliseconds: Rig.start)
-    let store = before?.store ?? ScriptedStore(time: time)
-    store.change {
-      $0.products = [
-        StoreProduct(
-          id: Self.product, kind: .subscription, displayName: "Monthly", description: "",
-          price: StorePrice(Money(Decimal(999, fractionDigits: 2) ?? .zero, "EUR"), formatted: "9,99 €"),
-          subscription: Period(1, .month).map { StoreSubscription(groupID: "1", level: 1, period: $0) })
-      ]
-      script(&$0)
-    }
-    let network = before?.rig.network ?? Network(time: time, store: store)
-    return Shop(rig: try Rig(wishes, storage: storage, time: time, network: network), store: store)
+    try Shop(wishes, storage: storage, after: before, script: script)
   }
 
   private func bought(_ transaction: StoreTransaction) -> Result<StoreOutcome, KassaError> {
@@ -589,6 +565,18 @@ import Testing
     #expect(try none.result(of: none.client.storeCall("manage_subscriptions", [:]))["url"]?.string != nil)
   }
 
+  @Test("Parameters are checked, of what the engine itself asks for too", arguments: ["storefront", "entitlements"])
+  func parameters(method: String) throws {
+    let shop = try shop()
+    shop.rig.settle()
+    let before = shop.store.calls.count
+    let error = try shop.rig.error(of: shop.client.storeCall(method, ["bogus": 1]))
+    #expect(error["code"] == "invalid_argument")
+    #expect(error["message"]?.string == "params.bogus is not a known key")
+    #expect(shop.store.calls.count == before)
+    _ = try shop.rig.result(of: shop.client.storeCall(method, [:]))
+  }
+
   @Test("Notifications: the foreground is understood, others go to the store, and refusals are said")
   func notifications() throws {
     let shop = try shop()
@@ -601,6 +589,9 @@ import Testing
     // Before the configuration it is kept, up to a number.
     let early = try Rig(configure: false)
     for _ in 0..<Constants.earlyNotifications { #expect(early.client.notify(["type": "foreground"])) }
+    #expect(early.diagnostics() == [])
     #expect(!early.client.notify(["type": "foreground"]))
+    #expect(!early.client.notify(["type": "foreground"]))
+    #expect(early.diagnostics() == ["notification_refused"])
   }
 }

@@ -86,9 +86,10 @@ import Testing
       ),
       ("checkout", ["card": "4242"], #"checkout.card needs "presenter":"simulated""#),
       ("store", ["kind": "hots"], #"store.kind must be one of "none", "host", "simulated" (got "hots")"#),
-      ("region", "USA", #"region must be two letters such as "US" (got "USA")"#),
-      ("region", "", #"region must be two letters such as "US" (got "")"#),
-      ("region", "é", #"region must be two letters such as "US" (got "é")"#),
+      ("region", "USA", #"region must be a country of ISO 3166-1 in two letters, such as "US" or "GB" (got "USA")"#),
+      ("region", "UK", #"region must be a country of ISO 3166-1 in two letters, such as "US" or "GB" (got "UK")"#),
+      ("region", "", #"region must be a country of ISO 3166-1 in two letters, such as "US" or "GB" (got "")"#),
+      ("region", "é", #"region must be a country of ISO 3166-1 in two letters, such as "US" or "GB" (got "é")"#),
       ("enabled", 1, "enabled must be true or false (got a number)"),
       ("debug", "yes", "debug must be true or false (got a string)"),
     ] as [(String, JSON, String)])

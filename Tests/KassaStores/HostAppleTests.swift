@@ -19,7 +19,8 @@ import Testing
     let configuration = HostShop.apple.merging([("roots", [root])] + changes)
     return HostStore(
       try HostStoreConfiguration(try Fields(configuration)),
-      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now })
+      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now },
+      report: { _, _, _ in })
   }
 
   static let payload: JSON = [
@@ -54,6 +55,24 @@ import Testing
     #expect(try await store().unfinished().map(\.reason) == [reason])
   }
 
+  @Test("What is not believed says which transaction it was, where it says so itself") func whichWasNotBelieved()
+    async throws
+  {
+    let other = try SigningAuthority(at: Self.now)
+    let texts = [
+      try other.sign(Self.payload), try other.sign(Self.payload.merging([("transactionId", "2"), ("productId", 7)])),
+      "a.b.c", try other.sign(["transactionId": JSON(String(repeating: "9", count: 10_000))]),
+    ]
+    shop.replies["unfinished"] = [
+      "transactions": .array(texts.map { ["store": "apple", "jws": JSON($0)] })
+    ]
+    let claimed = try await store().unfinished().map { delivery -> [String?] in
+      guard case .unverified(let id, let productID, _, _) = delivery else { return ["believed"] }
+      return [id, productID]
+    }
+    #expect(claimed == [["2000000900000001", "monthly"], ["2", nil], [nil, nil], [nil, nil]])
+  }
+
   @Test("S121 S122 only the roots of the configuration are trusted") func otherRoots() async throws {
     let other = try SigningAuthority(at: Self.now)
     shop.replies["unfinished"] = [
@@ -66,7 +85,8 @@ import Testing
     // Without roots of its own, Apple's alone.
     let ofApple = HostStore(
       try HostStoreConfiguration(try Fields(HostShop.apple)),
-      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now })
+      ask: { (method, params) async throws(KassaError) in try await shop.answer(method, params) }, now: { Self.now },
+      report: { _, _, _ in })
     #expect(try await ofApple.unfinished().map(\.reason) == ["untrusted_root", "untrusted_root"])
   }
 

@@ -99,7 +99,6 @@ import Testing
         ["outcome": "cancelled"], ["outcome": "cancelled"]
       ),
       (.presentCodeRedemption, nil, ["confirm_in": nil], ["outcome": "completed"], ["outcome": "completed"]),
-      (.storefront, nil, [:], ["storefront": nil], ["storefront": nil]),
       (.canMakePayments, nil, [:], ["can_make_payments": false], ["can_make_payments": false]),
       (
         .beginRefund, ["transaction_id": "1"], ["transaction_id": "1", "confirm_in": nil], ["outcome": "success"],
@@ -127,14 +126,6 @@ import Testing
     #expect(given == result, "\(given.text())")
     #expect(shop.asked.map(\.method) == [method.rawValue])
     #expect(shop.asked.first?.params == asked)
-  }
-
-  @Test func entitlementsAreWhatWasBelieved() async throws {
-    shop.replies["entitlements"] = [
-      "transactions": [["store": "apple", "jws": "monthly"], ["store": "apple", "jws": "forged"]]
-    ]
-    let result = try await shop.store().call(.entitlements, .null)
-    #expect(result["transactions"]?.elements.map { $0["store_product_id"] } == ["monthly"])
   }
 
   @Test func statusesAreChecked() async throws {
@@ -169,7 +160,7 @@ import Testing
     arguments: [
       (.manageSubscriptions, ["group": "g"], "params.group is not a known key"),
       (.presentCodeRedemption, [], "params must be an object"),
-      (.storefront, ["country": "DE"], "params.country is not a known key"),
+      (.canMakePayments, ["country": "DE"], "params.country is not a known key"),
       (.beginRefund, nil, "params.transaction_id is missing"),
       (.beginRefund, ["transaction_id": 7], "params.transaction_id must be a string"),
       (.subscriptionStatus, nil, "params must have one of"),
@@ -188,15 +179,22 @@ import Testing
       .beginRefund: ["transaction_id": "1"], .subscriptionStatus: ["group_id": "g"], .displayMessage: ["id": "m"],
     ]
     let store = try shop.store()
+    func ask(_ method: StoreMethod) async -> KassaError? {
+      switch method {
+      case .storefront: await failure { try await store.storefront() }
+      case .entitlements: await failure { try await store.entitlements() }
+      default: await failure { try await store.call(method, params[method] ?? .null) }
+      }
+    }
     for method in StoreMethod.allCases {
       for wrong: JSON in [nil, "yes", [:], ["outcome": "done"], ["transactions": 1], ["more": 1]] {
         shop.replies[method.rawValue] = wrong
-        let error = await failure { try await store.call(method, params[method] ?? .null) }
+        let error = await ask(method)
         #expect(error?.code == .storeFailed, "\(method)")
         #expect(error?.message.contains("store/\(method.rawValue)") == true)
       }
       shop.replies[method.rawValue] = ["error": ["code": "offline", "message": "m"]]
-      #expect(await failure { try await store.call(method, params[method] ?? .null) }?.code == .offline)
+      #expect(await ask(method)?.code == .offline)
     }
   }
 

@@ -11,6 +11,9 @@ final class HostShop {
   var replies: [String: JSON] = [:]
   private(set) var asked: [(method: String, params: JSON)] = []
   private(set) var events: [StoreEvent] = []
+  private(set) var reports: [(code: String, message: String, details: JSON)] = []
+  /// How many of a product its transactions are of.
+  var quantity = 1
 
   static let apple: JSON = ["kind": "host", "platform": "apple", "bundle_id": "com.example.app"]
   static let google: JSON = ["kind": "host", "platform": "google", "bundle_id": "com.example.app"]
@@ -20,11 +23,15 @@ final class HostShop {
     let store = HostStore(
       try HostStoreConfiguration(try Fields(configuration, path: "store")),
       ask: { (method, params) async throws(KassaError) in try await self.answer(method, params) },
-      verify: HostShop.verify,
+      verify: { (text) throws(Refusal) in
+        var transaction = try HostShop.verify(text)
+        transaction.quantity = self.quantity
+        return transaction
+      },
       verifyAppTransaction: { (text) throws(Refusal) in
         guard text == "app" else { throw Refusal("wrong_bundle_id", "it is of another app") }
         return ["bundleId": "com.example.app", "receiptType": "Production", "originalPurchaseDate": 1_790_000_000_000]
-      })
+      }, report: { self.reports.append(($0, $1, $2)) })
     store.listen { self.events.append($0) }
     return store
   }

@@ -34,6 +34,14 @@ import Testing
     #expect(try read(HostShop.google.merging([("google_public_key", JSON(signer.publicKey))])).googleKey != nil)
   }
 
+  @Test("Only Google's purchases may have nothing that proves them") func provable() throws {
+    let signer = try #require(GoogleSigner.shared)
+    #expect(try read(HostShop.google).isOnTheHostsWord)
+    #expect(try !read(HostShop.google.merging([("google_public_key", JSON(signer.publicKey))])).isOnTheHostsWord)
+    #expect(try !read(HostShop.apple).isOnTheHostsWord)
+    #expect(try !read(["kind": "host", "platform": "steam"]).isOnTheHostsWord)
+  }
+
   @Test("Other stores are named, so that their purchases can be refused") func otherStores() throws {
     #expect(try read(["kind": "host", "platform": "steam"]).platform == .other("steam"))
   }

@@ -225,8 +225,90 @@ import Testing
     #expect(transaction.productID == "yearly")
   }
 
+  @Test("What was bought in another number than asked for counts, and is told of", arguments: [1, 2, 3])
+  func quantity(_ ordered: Int) async throws {
+    shop.replies["purchase"] = ["outcome": "purchased", "transaction": ["store": "apple", "jws": "coins"]]
+    shop.quantity = 2
+    let outcome = try await shop.store().purchase(StoreOrder(productID: "coins", quantity: ordered))
+    guard case .purchased(.verified(let transaction)) = outcome else {
+      Issue.record("the outcome is \(outcome)")
+      return
+    }
+    #expect(transaction.quantity == 2)
+    guard ordered != 2 else {
+      #expect(shop.reports.isEmpty)
+      return
+    }
+    #expect(shop.reports.map(\.code) == ["quantity_differs"])
+    #expect(shop.reports.first?.message.contains("\(ordered) of \"coins\" asked for, and 2 bought") == true)
+    #expect(
+      shop.reports.first?.details == [
+        "transaction_id": JSON(transaction.id), "store_product_id": "coins", "ordered": JSON(ordered), "bought": 2,
+      ])
+  }
+
+  /// A host that writes every key of its language's records.
+  @Test("A null reads as absent, in members too that the library does not know") func nulls() async throws {
+    let store = try shop.store()
+    shop.replies["purchase"] = ["error": nil, "outcome": "cancelled", "transaction": nil, "note": nil]
+    #expect(try await store.purchase(StoreOrder(productID: "monthly")) == .cancelled)
+    shop.replies["purchase"] = [
+      "error": nil, "outcome": "purchased",
+      "transaction": ["store": "apple", "jws": "monthly", "purchase_token": nil, "verified": nil],
+    ]
+    guard case .purchased(.verified) = try await store.purchase(StoreOrder(productID: "monthly")) else {
+      Issue.record("nothing was bought")
+      return
+    }
+    shop.replies["finish"] = ["error": nil, "outcome": nil]
+    try await store.finish(try HostShop.verify("monthly"))
+    shop.replies["restore"] = ["error": nil, "outcome": "completed"]
+    #expect(try await store.restore())
+    shop.replies["storefront"] = ["error": nil, "storefront": ["country_code": "DE", "currency": nil, "name": nil]]
+    #expect(try await store.storefront()?.country == "DE")
+    let price = HostShop.product.setting("price.tax", to: .null).setting("trial", to: .null)
+    shop.replies["products"] = [
+      "error": nil, "products": [price.setting("subscription.offers.0.code", to: .null).setting("note", to: .null)],
+    ]
+    #expect(try await store.products(["monthly"]).count == 1)
+    for method in ["unfinished", "entitlements"] { shop.replies[method] = ["error": nil, "transactions": []] }
+    #expect(try await store.unfinished() == [])
+    #expect(try await store.entitlements() == [])
+    try store.notify(["type": "purchase_intent", "product_id": "monthly", "offer_id": nil, "transaction": nil])
+    #expect(shop.events == [.intent(StoreOrder(productID: "monthly"))])
+    // Another unknown member is still named, and not the null before it.
+    shop.replies["purchase"] = ["error": nil, "outcome": "cancelled", "nothing": nil, "transactions": []]
+    let error = try #require(await failure { try await store.purchase(StoreOrder(productID: "monthly")) })
+    #expect(error.message.contains("transactions is not a known key; did you mean \"transaction\"?"))
+  }
+
+  @Test("What a store can do whose transactions nobody can check", arguments: StoreMethod.allCases)
+  func callsOfAnUnsupportedStore(_ method: StoreMethod) async throws {
+    let params: [StoreMethod: JSON] = [
+      .beginRefund: ["transaction_id": "1"], .subscriptionStatus: ["group_id": "g"], .displayMessage: ["id": "m"],
+    ]
+    let store = try shop.store(["kind": "host", "platform": "steam"])
+    shop.replies["storefront"] = ["storefront": ["country_code": "DE"]]
+    switch method {
+    case .storefront: #expect(try await store.storefront()?.country == "DE")
+    case .entitlements: #expect(try await store.entitlements() == [])
+    default:
+      #expect(await failure { try await store.call(method, params[method] ?? .null) }?.code == .unsupportedStore)
+    }
+    #expect(shop.asked.map(\.method) == (method == .storefront ? ["storefront"] : []))
+  }
+
   @Test("A store whose transactions nobody can check is not even asked to sell") func unsupportedStore() async throws {
     let store = try shop.store(["kind": "host", "platform": "steam"])
+    // What it says by itself is heard.
+    try store.notify(["type": "purchase_intent", "product_id": "monthly"])
+    try store.notify(["type": "transaction_updated", "transaction": ["store": "steam"]])
+    #expect(shop.events.first == .intent(StoreOrder(productID: "monthly")))
+    guard case .updated(let delivery) = shop.events.last else {
+      Issue.record("\(shop.events)")
+      return
+    }
+    #expect(delivery.reason == "unsupported_store")
     for error in [
       await failure { try await store.purchase(StoreOrder(productID: "monthly")) },
       await failure { try await store.products(["monthly"]) },

@@ -10,6 +10,7 @@ would write for your store; docs/store.md describes every request.
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -31,6 +32,7 @@ class ToyShop:
     def __init__(self) -> None:
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.purchases: dict[str, Json] = {}
+        self._orders = itertools.count(1)
         self.listener: Callable[[Json], object] = lambda _: None
         self.wallet = 1_000_000_000
         self.loses_answers = False
@@ -46,7 +48,8 @@ class ToyShop:
         if price > self.wallet:
             raise InterruptedError("the user left the sheet")
         self.wallet -= price
-        number, now = len(self.purchases) + 1, time.time_ns() // 1_000_000
+        # What is used up leaves the list, and its number must not come again.
+        number, now = next(self._orders), time.time_ns() // 1_000_000
         original = {"orderId": f"GPA.{number}", "packageName": PACKAGE, "productId": product, "purchaseTime": now}
         original |= {"purchaseState": 0, "purchaseToken": f"token-{number}"}
         if account is not None:
@@ -93,8 +96,12 @@ class Adapter:
         return product
 
     def purchase(self, request: kassa.Request) -> Json:
+        order = request.params
+        # Never something else than what was ordered.
+        if order["quantity"] != 1 or order["offer"] == "id":
+            return {"error": {"code": "unsupported", "message": "the shop sells one at a time, and has no offers"}}
         try:
-            bought = self._shop.buy(request.params["product_id"], request.params["app_account_token"])
+            bought = self._shop.buy(order["product_id"], order["app_account_token"])
         except InterruptedError:
             return {"outcome": "cancelled"}
         except ConnectionError as error:

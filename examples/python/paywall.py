@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,16 @@ def prices(plan: kassa.Plan) -> str:
     return plan.whop_display_price + store
 
 
+def mapping(text: str) -> tuple[str, str]:
+    """The value of `--map`."""
+    plan, equals, product = text.partition("=")
+    if not (plan and equals and product):
+        raise argparse.ArgumentTypeError(f"must be PLAN=PRODUCT (got {text!r})")
+    return plan, product
+
+
 def mappings(plans: list[kassa.Plan], storekit: Path) -> dict[str, str]:
-    """Which product of a StoreKit file sells which plan, by the period."""
+    """Which product of a StoreKit file sells which plan, by the period. The library has read the file before."""
     file: dict[str, Any] = json.loads(storekit.read_text("utf-8-sig"))
     products: dict[str | None, str] = {}
     for group in file.get("subscriptionGroups", []):
@@ -88,36 +97,47 @@ def obey(client: kassa.Client, command: str) -> None:
         print("What?")
 
 
+def configure(client: kassa.Client, options: argparse.Namespace, *, embedded: bool) -> None:
+    backend: dict[str, Any] = {"kind": "whop", "company_id": options.company_id, "api_key": options.api_key}
+    if embedded:
+        backend["base_url"] = "embedded:"
+    elif options.base_url:
+        backend["base_url"] = options.base_url
+    config: dict[str, Any] = {"checkout": {"presenter": "simulated" if embedded else "browser"}}
+    if options.region:
+        config["region"] = options.region
+    if options.store:
+        config["store"] = {"kind": "simulated", "storekit_file": str(options.store)}
+        if options.region:
+            config["store"]["storefront"] = options.region
+    client.configure(config, backend=backend)
+    if options.store:
+        # What the store sells is said in terms of the plans, which are known now.
+        named = dict(options.map) or mappings(client.plans(), options.store)
+        backend["plan_mappings"] = [{"whop_id": plan, "apple_id": product} for plan, product in named.items()]
+        client.configure(config, backend=backend)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="A paywall in the terminal.")
     parser.add_argument("--base-url", help="the service; without any option, the sandbox in this process")
     parser.add_argument("--company-id", default="biz_sandbox")
     parser.add_argument("--api-key", default="sandbox_key")
     parser.add_argument("--store", type=Path, metavar="FILE", help="sell in a simulated App Store, from this .storekit")
-    parser.add_argument("--map", action="append", default=[], metavar="PLAN=PRODUCT", help="with --store; repeatable")
+    parser.add_argument(
+        "--map", action="append", default=[], type=mapping, metavar="PLAN=PRODUCT", help="with --store; repeatable"
+    )
     parser.add_argument("--region", metavar="COUNTRY", help="where the buyer is, two letters")
     options = parser.parse_args()
     embedded = options.base_url is None and options.company_id == "biz_sandbox"
-    backend: dict[str, Any] = {"kind": "whop", "company_id": options.company_id, "api_key": options.api_key}
-    if embedded:
-        backend["base_url"] = "embedded:"
-    elif options.base_url:
-        backend["base_url"] = options.base_url
 
     # What the sandbox in this process sells ends with the process, so the client remembers nothing of it either.
     with kassa.Client("kassa.example.paywall", storage=":memory:" if embedded else None) as client:
-        config: dict[str, Any] = {"checkout": {"presenter": "simulated" if embedded else "browser"}}
-        if options.region:
-            config["region"] = options.region
-        client.configure(config, backend=backend)
-        if options.store:
-            # What the store sells is said in terms of the plans, which are known now.
-            named = dict(each.split("=", 1) for each in options.map) or mappings(client.plans(), options.store)
-            backend["plan_mappings"] = [{"whop_id": plan, "apple_id": product} for plan, product in named.items()]
-            config["store"] = {"kind": "simulated", "storekit_file": str(options.store)}
-            if options.region:
-                config["store"]["storefront"] = options.region
-            client.configure(config, backend=backend)
+        try:
+            configure(client, options, embedded=embedded)
+        except kassa.KassaError as error:
+            print(f"paywall.py: {error}", file=sys.stderr)
+            raise SystemExit(2) from None
         while True:
             show(client)
             try:

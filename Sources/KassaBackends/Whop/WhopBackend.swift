@@ -51,6 +51,16 @@ public final class WhopBackend: MembershipBackend {
     return plans.filter { $0.visibility == "visible" }
   }
 
+  public func plan(_ id: String) async throws(KassaError) -> Plan? {
+    let call = WhopAPI.Call(path: "/variants/\(URLText.escape(id))", needsCredential: false)
+    let answer: JSON
+    do throws(KassaError) { answer = try await api.send(call) } catch {
+      if error.code == .notFound { return nil }
+      throw error
+    }
+    do throws(JSONShapeError) { return try WhopDecoding.plan(try Fields(answer)) } catch { throw wrongShape(error) }
+  }
+
   // MARK: Memberships
 
   public func memberships(of identity: Identity) async throws(KassaError) -> MembershipListing {

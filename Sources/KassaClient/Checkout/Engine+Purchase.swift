@@ -33,8 +33,12 @@ extension Engine {
     }
     switch try await method(options, active) {
     case .store: return try await purchaseInStore(planID, options, active)
-    case .web: return try await purchaseOnTheWeb(planID, nil, active)
-    case .applePay: return try await purchaseOnTheWeb(planID, try applePay(planID, options, active), active)
+    case .web:
+      try options.requireNothingOfAStore()
+      return try await purchaseOnTheWeb(planID, nil, active)
+    case .applePay:
+      try options.requireNothingOfAStore()
+      return try await purchaseOnTheWeb(planID, try await applePay(planID, options, active), active)
     }
   }
 
@@ -51,12 +55,12 @@ extension Engine {
 
   private func applePay(
     _ planID: String, _ options: PurchaseOptions, _ active: Active
-  ) throws(KassaError) -> ApplePay {
+  ) async throws(KassaError) -> ApplePay {
     guard active.setup.presenter?.offersApplePay ?? false else {
       throw KassaError(.unsupported, "Apple Pay needs a host that shows it: \"checkout\":{\"presenter\":\"host\"}")
     }
-    guard let price = state.loadedPlans.first(where: { $0.id == planID })?.priceDue else {
-      throw KassaError(.planNotFound, "\"\(planID.quoted)\" is not among the plans, so there is no price to show")
+    guard let price = try await plan(planID, active).priceDue else {
+      throw KassaError(.unsupported, "what \"\(planID.quoted)\" costs is more than can be counted")
     }
     return ApplePay(label: options.label, price: price)
   }
@@ -104,7 +108,7 @@ extension Engine {
     write { storage throws(DatabaseError) in try storage.save(attempt: attempt, scope: active.setup.scope) }
     switch try await present(checkout, prepared, attempt, active) {
     case .found(let progress): return finish(attempt, progress, receiptID: nil, active)
-    case .ended(let ending): return try await decide(attempt, after: ending, active)
+    case .ended(let ending): return try await decide(attempt, isApplePay: applePay != nil, after: ending, active)
     }
   }
 
@@ -160,7 +164,7 @@ extension Engine {
 
   /// What the purchase has come to after the page was left, by the service's word.
   private func decide(
-    _ attempt: PurchaseAttempt, after ending: Result<CheckoutEnding, KassaError>, _ active: Active
+    _ attempt: PurchaseAttempt, isApplePay: Bool, after ending: Result<CheckoutEnding, KassaError>, _ active: Active
   ) async throws(KassaError) -> JSON {
     switch ending {
     case .success(.returned(let url)):
@@ -169,13 +173,18 @@ extension Engine {
         ?? CheckoutReturn(outcome: .unknown, receiptID: nil)
       switch reading.outcome {
       case .success, .unknown: return try await membership(of: attempt, reading, active)
-      case .failure: return try await conclude(attempt, active, otherwise: .failure(declined("the payment failed")))
-      case .cancelled: return try await conclude(attempt, active, otherwise: .success("cancelled"))
+      case .failure:
+        return try await conclude(
+          attempt, isApplePay: isApplePay, active, otherwise: .failure(declined("the payment failed")))
+      case .cancelled:
+        return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .success("cancelled"))
       }
-    case .success(.cancelled): return try await conclude(attempt, active, otherwise: .success("cancelled"))
+    case .success(.cancelled):
+      return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .success("cancelled"))
     case .success(.failed(let message)):
-      return try await conclude(attempt, active, otherwise: .failure(declined(message)))
-    case .failure(let error): return try await conclude(attempt, active, otherwise: .failure(error))
+      return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .failure(declined(message)))
+    case .failure(let error):
+      return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .failure(error))
     }
   }
 
@@ -185,12 +194,17 @@ extension Engine {
 
   /// Asks the service once, then believes what the presenter said.
   private func conclude(
-    _ attempt: PurchaseAttempt, _ active: Active, otherwise: Result<String, KassaError>
+    _ attempt: PurchaseAttempt, isApplePay: Bool, _ active: Active, otherwise: Result<String, KassaError>
   ) async throws(KassaError) -> JSON {
     if let progress = try? await active.memberships().progress(of: attempt) {
       if let known = try outcome(of: attempt, progress, receiptID: nil, active) { return known }
     }
-    watchForLateSuccess(attempt)
+    // On the host's own sheet, unlike in a tab, nobody pays any more after the host said that it is closed.
+    if isApplePay, otherwise.isCertainlyUnpaid {
+      forget(attempt)
+    } else {
+      watchForLateSuccess(attempt)
+    }
     return result(try otherwise.get(), attempt.planID)
   }
 
@@ -311,6 +325,16 @@ extension Engine {
       state.now.subtracting(attempt.startedAt) > Constants.forgetAttemptMilliseconds
     {
       forget(attempt)
+    }
+  }
+}
+
+extension Result<String, KassaError> {
+  /// What a sheet of the host's own ended with before anybody paid.
+  fileprivate var isCertainlyUnpaid: Bool {
+    switch self {
+    case .success(let outcome): outcome == "cancelled"
+    case .failure(let error): error.code == .unsupported
     }
   }
 }

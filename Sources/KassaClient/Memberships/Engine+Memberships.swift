@@ -17,16 +17,15 @@ extension Engine {
     let active = try configured()
     var plans = try await active.memberships().plans()
     guard isCurrent(active) else { throw replaced }
+    plans += await unlistedPlans(besides: plans, active)
+    guard isCurrent(active) else { throw replaced }
     // The store's prices stand until it has been asked again.
     let known = Dictionary(state.loadedPlans.map { ($0.id, $0.storeDisplayPrice) }) { $1 }
     for index in plans.indices { plans[index].storeDisplayPrice = known[plans[index].id] ?? nil }
     keep(plans, cause: cause, active)
     mapReceipts()
-    if cause == .configure {
-      Task(executorPreference: loop) { await self.showStorePrices() }
-    } else {
-      await showStorePrices()
-    }
+    // Of a configuration they come with the storefront.
+    if cause != .configure { await showStorePrices() }
     return ["plans": state.plans]
   }
 
@@ -35,6 +34,39 @@ extension Engine {
     write { storage throws(DatabaseError) in
       try storage.save(plans: StoredPlans.encode(plans), scope: active.setup.scope)
     }
+  }
+
+  /// The plans that the store sells although the service does not list them: what they are of decides what was paid for.
+  private func unlistedPlans(besides listed: [Plan], _ active: Active) async -> [Plan] {
+    guard active.setup.store != nil else { return [] }
+    let ids = Set(active.setup.planMappings.map(\.planID)).subtracting(listed.map(\.id))
+    var plans: [Plan] = []
+    for id in ids.sorted() {
+      // One that was withdrawn since is still what its buyers have.
+      let plan = (try? await active.memberships().plan(id)) ?? state.loadedPlans.first { $0.id == id }
+      guard var plan else { continue }
+      plan.isListed = false
+      plans.append(plan)
+    }
+    return plans
+  }
+
+  /// A plan, listed or not.
+  func plan(_ id: String, _ active: Active) async throws(KassaError) -> Plan {
+    if let plan = state.loadedPlans.first(where: { $0.id == id }) { return plan }
+    guard var plan = try await active.memberships().plan(id) else {
+      throw KassaError(.planNotFound, "the service has no plan \"\(id.quoted)\"")
+    }
+    guard isCurrent(active) else { throw replaced }
+    plan.isListed = false
+    keep(state.loadedPlans + [plan], cause: .purchase, active)
+    return plan
+  }
+
+  /// As far as it is known: by the plan, or by what was bought under it before.
+  func productID(ofPlan id: String) -> String? {
+    state.loadedPlans.first { $0.id == id }?.productID
+      ?? state.knowledge.receipts.values.first { $0.planID == id && $0.productID != nil }?.productID
   }
 
   func refreshMemberships(_ cause: Change.Cause) async throws(KassaError) {

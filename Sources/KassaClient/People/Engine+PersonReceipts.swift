@@ -38,13 +38,15 @@ extension Engine {
   /// The same of everything that a store lists. Some at a time are written together, since a disk takes longer to confirm
   /// than to write; and others get their turn in between.
   @discardableResult
-  func capture(all transactions: [StoreTransaction], _ active: Active) async -> [Capture] {
+  func capture(
+    all transactions: [StoreTransaction], from origin: Origin, _ active: Active
+  ) async -> [Capture] {
     var captures: [Capture] = []
     for start in stride(from: 0, to: transactions.count, by: Constants.outboxBatch) where isCurrent(active) {
       if start > 0 { await Task.yield() }
       let some = transactions.dropFirst(start).prefix(Constants.outboxBatch)
-      let saved = save(Array(some), from: .store, active, nil)
-      for (capture, transaction) in zip(saved, some) { follow(capture, of: transaction, from: .store, active) }
+      let saved = save(Array(some), from: origin, active, nil)
+      for (capture, transaction) in zip(saved, some) { follow(capture, of: transaction, from: origin, active) }
       captures += saved
     }
     return captures
@@ -61,7 +63,7 @@ extension Engine {
     }
     refused.captures[transaction.key] = nil
     switch capture {
-    case .known(let id, _): finishAccepted(id, transaction, active)
+    case .known(let id, _): finishAccepted(id, transaction, from: origin, active)
     case .queued: wakeOutbox()
     case .notSaved:
       refused.captures[transaction.key] = (transaction, active.setup.scope)
@@ -177,22 +179,27 @@ extension Engine {
     finish(row, transaction, active)
   }
 
-  private func finishAccepted(_ id: ReceiptID, _ transaction: StoreTransaction, _ active: Active) {
+  private func finishAccepted(
+    _ id: ReceiptID, _ transaction: StoreTransaction, from origin: Origin, _ active: Active
+  ) {
     let row = read { storage throws(DatabaseError) in try storage.receiptRow(id, scope: active.setup.scope) } ?? nil
-    if let row { finish(row, transaction, active) }
+    // What the store still lists it forgot, or was never told although it was asked.
+    if let row { finish(row, transaction, again: origin == .unfinished, active) }
   }
 
   /// Never what the host has reported, and in observer mode only what this client sold itself.
-  private func finish(_ row: ClientStorage.ReceiptRow, _ transaction: StoreTransaction, _ active: Active) {
-    guard !row.isFinished, !row.receipt.isHostOwned, active.setup.store != nil,
+  private func finish(
+    _ row: ClientStorage.ReceiptRow, _ transaction: StoreTransaction, again: Bool = false, _ active: Active
+  ) {
+    guard again || !row.isFinished, !row.receipt.isHostOwned, active.setup.store != nil,
       !active.configuration.isObserver || outbox.ownPurchases.contains(transaction.key)
     else { return }
     let (id, revision, number) = (row.id, row.revision, active.number)
-    Task(executorPreference: loop) { await self.finishInStore(id, revision, transaction, number) }
+    Task(executorPreference: loop) { await self.finishInStore(id, revision, transaction, again: again, number) }
   }
 
   private func finishInStore(
-    _ id: ReceiptID, _ revision: Int64, _ transaction: StoreTransaction, _ number: Int
+    _ id: ReceiptID, _ revision: Int64, _ transaction: StoreTransaction, again: Bool, _ number: Int
   ) async {
     // A refund may be accepted while the store is still being told of the charge.
     let key = "\(transaction.key) \(revision)"
@@ -202,7 +209,7 @@ extension Engine {
     defer { finishing.remove(key) }
     // The host may have reported it while it was on its way; and what the service has yet to hear is not finished.
     let row = read { storage throws(DatabaseError) in try storage.receiptRow(id, scope: active.setup.scope) } ?? nil
-    guard let row, row.revision == revision, !row.receipt.isHostOwned, !row.isFinished else { return }
+    guard let row, row.revision == revision, !row.receipt.isHostOwned, again || !row.isFinished else { return }
     do throws(KassaError) { try await store.finish(transaction) } catch { return scheduleScan() }
     write { storage throws(DatabaseError) in
       try storage.markFinished(id, revision: revision, scope: active.setup.scope)

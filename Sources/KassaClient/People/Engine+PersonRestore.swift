@@ -97,8 +97,9 @@ extension Engine {
     if active.isInert {
       return ["synced": false, "person": .null, "pending_transaction_count": JSON(try pendingCount(active))]
     }
-    let found = verified(try await store.unfinished()) + verified(try await store.entitlements())
-    let captures = await capture(all: found, active)
+    let (unfinished, owned) = (verified(try await store.unfinished()), verified(try await store.entitlements()))
+    var captures = await capture(all: unfinished, from: .unfinished, active)
+    captures += await capture(all: owned, from: .store, active)
     let isSaved = captures.allSatisfy { if case .notSaved = $0 { false } else { true } }
     let isSynced =
       await isAccepted(captures.compactMap(\.id), within: Constants.syncPurchasesWaitMilliseconds, active) && isSaved

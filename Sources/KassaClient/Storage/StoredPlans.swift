@@ -21,11 +21,12 @@ enum StoredPlans {
       "initial_price": JSON(plan.initialPrice.text), "renewal_price": JSON(plan.renewalPrice.text),
       "display_digits": JSON(plan.displayDigits), "visibility": JSON(plan.visibility),
       "available": JSON(plan.isAvailable), "store_display_price": JSON(plan.storeDisplayPrice),
+      "listed": JSON(plan.isListed),
     ]
   }
 
   private static func plan(_ row: Fields) throws(JSONShapeError) -> Plan {
-    Plan(
+    var plan = Plan(
       id: try row.string("id"),
       productID: try row.optionalString("product_id"),
       title: try row.optionalString("title"),
@@ -40,5 +41,7 @@ enum StoredPlans {
       visibility: try row.string("visibility"),
       isAvailable: try row.bool("available"),
       storeDisplayPrice: try row.optionalString("store_display_price"))
+    plan.isListed = try row.optionalBool("listed") ?? true
+    return plan
   }
 }

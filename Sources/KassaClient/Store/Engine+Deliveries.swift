@@ -10,6 +10,8 @@ extension Engine {
     case purchase
     /// The store's own word: an update, or what a scan found.
     case store
+    /// The store's list of what it has not been told to be delivered.
+    case unfinished
   }
 
   /// Takes a transaction in, for the configuration whose store delivered it. nil when it could not be verified.
@@ -32,34 +34,43 @@ extension Engine {
   }
 
   /// Takes in everything that a store lists.
-  func deliver(all deliveries: [StoreDelivery], _ active: Active) async {
+  func deliver(all deliveries: [StoreDelivery], from origin: Origin, _ active: Active) async {
     readRest()
     guard isCurrent(active) else { return }
     switch active.setup.backend {
     case .memberships:
-      for delivery in deliveries { deliver(delivery, from: .store, active) }
+      for delivery in deliveries { deliver(delivery, from: origin, active) }
     case .people:
       for case .unverified(let id, let productID, let reason, let message) in deliveries {
         reportUnverified(id, productID, reason, message)
       }
-      await capture(all: deliveries.compactMap(\.verifiedTransaction), active)
+      await capture(all: deliveries.compactMap(\.verifiedTransaction), from: origin, active)
     }
   }
 
   /// Neither kept nor finished: whoever made it up gets nothing, and a true one is delivered again.
   func reportUnverified(_ id: String?, _ productID: String?, _ reason: String, _ message: String) {
-    guard reportedUnverified.insert(id ?? message).inserted else { return }
+    // Whoever makes transactions up shall not fill the memory.
+    guard reportedUnverified.count < Constants.reportsOfOneKind, reportedUnverified.insert(id ?? message).inserted
+    else {
+      return
+    }
     report(
       "storekit_transaction_unverified", "the store's transaction cannot be verified: \(message)",
       ["transaction_id": JSON(id), "store_product_id": JSON(productID), "reason": JSON(reason)])
   }
 
   private func take(_ transaction: StoreTransaction, from origin: Origin, _ active: Active) -> Receipt {
+    let isSigned = transaction.signedAt != nil
     var transaction = transaction
-    if transaction.isOpenEnded || transaction.signedAt == nil { transaction.signedAt = state.now }
+    if transaction.isOpenEnded || !isSigned { transaction.signedAt = state.now }
     guard self.active?.setup.scope == active.setup.scope else { return keepElsewhere(transaction, active) }
     let known = state.knowledge.receipts[transaction.key]
-    let receipt = receipt(for: transaction, known, active)
+    // A store whose word has no date may not know of a refund that was told of before (Google Play's own cache).
+    let isTold = known?.transaction.revocation.map { !$0.isPresumed } ?? false
+    let isOutdated = !isSigned && isTold && (transaction.revocation?.isPresumed ?? true)
+    var receipt =
+      isOutdated ? known ?? receipt(for: transaction, nil, active) : receipt(for: transaction, known, active)
     if receipt !== known || unsavedReceipts.contains(transaction.key) {
       keep(receipt, cause: origin == .purchase ? .purchase : .store, active)
     }
@@ -76,6 +87,8 @@ extension Engine {
           "synced": JSON(receipt.progress.isAccepted),
         ]))
     }
+    // The store forgot, or was never told although it was asked.
+    if origin == .unfinished, receipt.progress.isFinished { receipt = reopened(receipt) }
     // Nobody waits for the store to hear of it.
     Task(executorPreference: loop) { await self.finish(receipt) }
     wakeOutbox()
@@ -99,7 +112,7 @@ extension Engine {
     guard let known else {
       let planID = active.setup.planMappings.first { $0.storeProductID == transaction.productID }?.planID
       return Receipt(
-        transaction, planID: planID, productID: planID.flatMap(state.productID(ofPlan:)),
+        transaction, planID: planID, productID: planID.flatMap(productID(ofPlan:)),
         appUserID: (purchaser ?? state.identity).appUserID, capturedAt: state.now)
     }
     // A store may give an old signing of what was refunded since.
@@ -132,6 +145,13 @@ extension Engine {
     } else {
       unsavedReceipts.insert(receipt.transaction.key)
     }
+  }
+
+  /// To be finished once more.
+  private func reopened(_ receipt: Receipt) -> Receipt {
+    let open = receipt.with(Receipt.Progress(isAccepted: receipt.progress.isAccepted))
+    state.edit { $0.receipts[receipt.transaction.key] = open }
+    return open
   }
 
   /// Only what is on disk is finished: until then the store delivers it again.

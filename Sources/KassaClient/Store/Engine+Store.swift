@@ -47,9 +47,7 @@ extension Engine {
   func notify(_ event: JSON) -> Bool {
     guard let active else {
       // Stores tell of some things only once, at the start.
-      guard earlyNotifications.count < Constants.earlyNotifications else { return false }
-      earlyNotifications.append(event)
-      return true
+      return keepForLater(event)
     }
     if let word = event["type"]?.string, let trigger = ScanTrigger(rawValue: word) {
       conditionsImproved(trigger)
@@ -63,6 +61,23 @@ extension Engine {
       report("notification_refused", error.message, [:])
       return false
     }
+    return true
+  }
+
+  /// Until the client is configured, up to a number; the first event beyond it is told of.
+  private func keepForLater(_ event: JSON) -> Bool {
+    let limit = Constants.earlyNotifications
+    guard earlyNotifications.count < limit else {
+      if !lostNotifications {
+        report(
+          "notification_refused",
+          "kassa_notify keeps \(limit) events until kassa_configure, and there are as many: this one and those that "
+            + "follow are lost", [:])
+      }
+      lostNotifications = true
+      return false
+    }
+    earlyNotifications.append(event)
     return true
   }
 
@@ -102,20 +117,23 @@ extension Engine {
   /// Everything that was charged and is not finished, and what the user's account owns. At most once a minute, unless it
   /// is due in any case.
   func scanStore(always: Bool = false) async {
-    guard let active, let store = active.setup.store, !active.isInert else {
-      return
-    }
-    let boot = time.bootNanoseconds
-    if !always, let last = scannedAt, boot &- last < Constants.scanMilliseconds * 1_000_000 { return }
-    scannedAt = boot
+    guard let active, let store = active.setup.store, !active.isInert else { return }
+    if !always, let last = scannedAt, time.bootNanoseconds &- last < Constants.scanMilliseconds * 1_000_000 { return }
+    try? await scan(store, active)
+  }
+
+  /// Tried again in a minute, unless the store cannot do it or nobody asks any more.
+  private func scan(_ store: any Store, _ active: Active) async throws(KassaError) {
+    scannedAt = time.bootNanoseconds
     do throws(KassaError) {
-      await deliver(all: try await store.unfinished(), active)
+      await deliver(all: try await store.unfinished(), from: .unfinished, active)
       try await readStoreEntitlements(active)
       if isCurrent(active) { scanSucceeded() }
     } catch {
       scannedAt = nil
       if isCurrent(active) { reportUnreadableStore(error) }
-      if error.isTransient { scheduleScan() }
+      if ![.cancelled, .unsupported, .unsupportedStore].contains(error.code) { scheduleScan() }
+      throw error
     }
   }
 
@@ -152,14 +170,17 @@ extension Engine {
     let askedAt = state.now
     let deliveries = try await store.entitlements()
     guard isCurrent(active) else { return }
-    await deliver(all: deliveries, active)
+    await deliver(all: deliveries, from: .store, active)
     // Where people have perks, the service says until when.
     if active.hasPeople { return }
     let listed = deliveries.compactMap(\.verifiedTransaction)
     // A list with something unreadable in it leaves out more than is known.
     if listed.count == deliveries.count { endUnlisted(Set(listed.map(\.key)), askedAt: askedAt, active) }
-    let lapsed = Set(listed.filter { $0.kind == .subscription && ($0.expiresAt ?? .max) <= state.now }.map(\.productID))
-    for productID in lapsed.sorted() { await readGrace(productID, store, active) }
+    let now = state.now
+    let lapsed = listed.filter { $0.kind == .subscription && ($0.expiresAt ?? .max) <= now }
+    // A grace that the store granted once it may have taken back.
+    let inGrace = state.knowledge.receipts.values.map(\.transaction).filter { ($0.graceEndsAt ?? .min) > now }
+    for productID in Set((lapsed + inGrace).map(\.productID)).sorted() { await readGrace(productID, store, active) }
   }
 
   /// Subscriptions that name no end, and that the store lists no more. What came after the store was asked is not in
@@ -179,17 +200,14 @@ extension Engine {
   private func readGrace(_ productID: String, _ store: any Store, _ active: Active) async {
     guard let answer = try? await store.call(.subscriptionStatus, ["product_id": JSON(productID)]), isCurrent(active)
     else { return }
+    var ends: [String: Int64] = [:]
     for status in answer["statuses"]?.elements ?? [] {
-      guard let id = status["transaction"]?["id"]?.string,
-        let receipt = state.knowledge.receipts.values.first(where: {
-          $0.transaction.id == id && $0.transaction.productID == productID
-        })
-      else { continue }
-      let end = status["grace_period_ends_at"]?.integer
-      guard end != receipt.transaction.graceEndsAt else { continue }
+      if let id = status["transaction"]?["id"]?.string { ends[id] = status["grace_period_ends_at"]?.integer }
+    }
+    for receipt in state.knowledge.receipts.values where receipt.transaction.productID == productID {
       var transaction = receipt.transaction
-      transaction.graceEndsAt = end
-      keep(receipt.updated(to: transaction), cause: .store, active)
+      transaction.graceEndsAt = ends[transaction.id]
+      if transaction != receipt.transaction { keep(receipt.updated(to: transaction), cause: .store, active) }
     }
   }
 
@@ -197,31 +215,31 @@ extension Engine {
   func restoreFromStore() async throws(KassaError) {
     guard let active, let store = active.setup.store else { return }
     guard try await store.restore() else { throw KassaError(.cancelled, "the store's sign-in was dismissed") }
-    try await readStoreEntitlements(active)
-    await scanStore(always: true)
+    try await scan(store, active)
   }
 
   // MARK: Storefront and prices
 
-  func lookUpStorefront() async {
-    guard let active, let store = active.setup.store else { return }
-    do throws(KassaError) {
-      let storefront = try await store.storefront()
-      guard isCurrent(active) else { return }
-      if let storefront { return note(storefront) }
-      // The store does not know any more: what the configuration says counts again.
-      state.change(.store) { $0.storefront = Self.storefront(active.configuration) }
-    } catch {
-      // Without an answer the last one stands.
-    }
+  /// Where the store says that the user buys.
+  @discardableResult
+  func readStorefront() async throws(KassaError) -> Storefront? {
+    guard let active, let store = active.setup.store else { return nil }
+    let storefront = try await store.storefront()
+    if isCurrent(active) { note(storefront, active) }
+    return storefront
   }
 
-  func note(_ storefront: Storefront) {
-    state.change(.store) { $0.storefront = ClientState.KnownStorefront(storefront: storefront, source: .store) }
+  /// Without an answer the last one stands.
+  func lookUpStorefront() async { _ = try? await readStorefront() }
+
+  /// Where the store does not know any more, what the configuration says counts again.
+  private func note(_ storefront: Storefront?, _ active: Active) {
+    let known = storefront.map { ClientState.KnownStorefront(storefront: $0, source: .store) }
+    state.change(.store) { $0.storefront = known ?? Self.storefront(active.configuration) }
   }
 
   private func follow(_ storefront: Storefront?) async {
-    if let storefront { note(storefront) } else { await lookUpStorefront() }
+    if let storefront, let active { note(storefront, active) } else { await lookUpStorefront() }
     await showStorePrices()
   }
 

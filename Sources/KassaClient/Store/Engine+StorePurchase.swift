@@ -19,6 +19,10 @@ extension Engine {
         "plan_mappings names no store product for \"\(planID.quoted)\", so the store cannot sell it; add it, or use "
           + "\"method\":\"\(active.setup.webMethod ?? "")\" where that is allowed")
     }
+    // What the plan is of decides what is paid for. A service that cannot be asked now says it later.
+    do throws(KassaError) { _ = try await plan(planID, active) } catch {
+      guard error.isTransient else { throw error }
+    }
     guard let product = try await store.products([mapping.storeProductID]).first else {
       throw KassaError(
         .productNotFound,
@@ -45,7 +49,10 @@ extension Engine {
     }
     switch outcome {
     case .pending: return result(of: "pending", planID)
-    case .cancelled: return result(of: "cancelled", planID)
+    case .cancelled:
+      // Not every store's word for it is to be trusted.
+      Task(executorPreference: loop) { await self.scanStore(always: true) }
+      return result(of: "cancelled", planID)
     case .purchased(.unverified(_, _, let reason, let message)):
       throw KassaError(.transactionUnverified, "the store's transaction cannot be verified: \(message)", reason: reason)
     case .purchased(.verified(let transaction)):
@@ -99,10 +106,10 @@ extension Engine {
     }
     switch method {
     case .storefront:
-      let storefront = try await store.storefront()
-      if let storefront { note(storefront) }
-      return ["storefront": storefront?.document ?? .null]
+      try StoreMethod.refuseParameters(params)
+      return ["storefront": try await readStorefront()?.document ?? .null]
     case .entitlements:
+      try StoreMethod.refuseParameters(params)
       let deliveries = try await store.entitlements()
       var documents: [JSON] = []
       for delivery in deliveries {
@@ -117,7 +124,6 @@ extension Engine {
       let answer = try await store.call(method, params)
       // The user may have changed anything there.
       await scanStore(always: true)
-      try? await readStoreEntitlements(active)
       if active.hasPeople { try? await refreshPerson(.refresh) } else { try? await refreshMemberships(.refresh) }
       return answer
     default: return try await store.call(method, params)
@@ -126,7 +132,12 @@ extension Engine {
 
   /// Opens the page on which the newest active membership, or the named one, is managed.
   private func manageOnTheWeb(_ params: JSON, _ active: Active) async throws(KassaError) -> JSON {
-    let id = params["membership_id"]?.string
+    let id: String?
+    do throws(JSONShapeError) {
+      let fields = try Fields(params.isNull ? [:] : params, path: "params")
+      try fields.allowOnly(["membership_id"])
+      id = try fields.optionalString("membership_id")
+    } catch { throw KassaError(.invalidArgument, error.description) }
     let memberships = state.memberships.elements.filter { id == nil || $0["id"]?.string == id }
     guard let url = memberships.compactMap({ $0["manage_url"]?.string }).first else {
       throw KassaError(

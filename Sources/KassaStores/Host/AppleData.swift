@@ -32,7 +32,8 @@ struct AppleData {
 extension HostStore {
   /// A host's store whose signed data of Apple's is checked as the configuration says. `now` is the trusted time.
   public convenience init(
-    _ configuration: HostStoreConfiguration, ask: @escaping Ask, now: @escaping @Sendable () -> Int64
+    _ configuration: HostStoreConfiguration, ask: @escaping Ask, now: @escaping @Sendable () -> Int64,
+    report: @escaping Report
   ) {
     let apple = AppleData(configuration, now: now)
     self.init(
@@ -40,6 +41,7 @@ extension HostStore {
       verify: { (text) throws(Refusal) in
         try StoreTransaction(applePayload: apple.payload(of: text, .transaction), proof: text)
       },
-      verifyAppTransaction: { (text) throws(Refusal) in try apple.payload(of: text, .appTransaction) })
+      verifyAppTransaction: { (text) throws(Refusal) in try apple.payload(of: text, .appTransaction) },
+      report: report)
   }
 }

@@ -33,7 +33,7 @@ struct GooglePurchase {
   }
 
   init(_ fields: Fields) throws(JSONShapeError) {
-    try fields.allowOnly([
+    try fields.refuseUnknown(but: [
       "store", "type", "product_id", "purchase_token", "order_id", "purchase_time", "purchase_state", "quantity",
       "acknowledged", "obfuscated_account_id", "expires_at", "revoked_at", "revocation_reason", "environment",
       "original_json", "signature", "verified",

@@ -7,12 +7,7 @@ import KassaReceipts
 extension HostStore {
   public func call(_ method: StoreMethod, _ params: JSON) async throws(KassaError) -> JSON {
     let asked = try method.checked(params)
-    switch method {
-    case .storefront: return ["storefront": try await storefront()?.document ?? .null]
-    case .entitlements:
-      return ["transactions": .array(try await entitlements().compactMap { $0.verifiedTransaction?.document })]
-    default: try requireSupport()
-    }
+    try requireSupport()
     if method == .appTransaction, configuration.platform != .known(.apple) {
       throw KassaError(.unsupported, "app_transaction is Apple's: store.platform is \"\(configuration.platform.word)\"")
     }
@@ -24,19 +19,20 @@ extension HostStore {
       return ["outcome": JSON(try reply.outcome(RefundOutcome.self))]
     case .canMakePayments:
       return try reply.read { (fields) throws(JSONShapeError) in
-        try fields.allowOnly(["can_make_payments"])
+        try fields.refuseUnknown(but: ["can_make_payments"])
         return ["can_make_payments": JSON(try fields.bool("can_make_payments"))]
       }
     case .subscriptionStatus: return try statuses(reply)
     case .appTransaction: return try appTransaction(reply)
     case .messages: return try messages(reply)
-    case .storefront, .entitlements: return [:]
+    case .storefront, .entitlements:
+      throw KassaError(.internalError, "store/\(method.rawValue) has a function of its own")
     }
   }
 
   private func statuses(_ reply: HostReply) throws(KassaError) -> JSON {
     try reply.read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["statuses"])
+      try fields.refuseUnknown(but: ["statuses"])
       var statuses: [JSON] = []
       for status in try fields.list("statuses") { statuses.append(try self.status(status)) }
       return ["statuses": .array(statuses)]
@@ -44,7 +40,7 @@ extension HostStore {
   }
 
   private func status(_ fields: Fields) throws(JSONShapeError) -> JSON {
-    try fields.allowOnly([
+    try fields.refuseUnknown(but: [
       "state", "transaction", "will_renew", "renews_product_id", "grace_period_ends_at", "expiration_reason",
     ])
     let transaction = try fields.optionalObject("transaction").map { (fields) throws(JSONShapeError) in
@@ -65,7 +61,7 @@ extension HostStore {
   /// Source: StoreKit, `AppTransaction`, and the signed payload of the same names.
   private func appTransaction(_ reply: HostReply) throws(KassaError) -> JSON {
     let text = try reply.read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["jws"])
+      try fields.refuseUnknown(but: ["jws"])
       return try fields.name("jws", atMost: HostLimits.signedBytes, isSecret: true)
     }
     let payload: JSON
@@ -82,7 +78,7 @@ extension HostStore {
 
   private func messages(_ reply: HostReply) throws(KassaError) -> JSON {
     try reply.read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["messages"])
+      try fields.refuseUnknown(but: ["messages"])
       var messages: [JSON] = []
       for message in try fields.list("messages") { messages.append(try message.storeMessage()) }
       return ["messages": .array(messages)]
@@ -102,7 +98,7 @@ extension HostReply {
     _ type: Word.Type
   ) throws(KassaError) -> String where Word.RawValue == String {
     try read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["outcome"])
+      try fields.refuseUnknown(but: ["outcome"])
       return try fields.word("outcome", type).rawValue
     }
   }

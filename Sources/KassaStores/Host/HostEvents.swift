@@ -16,11 +16,11 @@ extension JSON {
       let fields = try Fields(self, path: "event")
       switch try fields.word("type", HostEventType.self) {
       case .transactionUpdated:
-        try fields.allowOnly(["type", "transaction"])
+        try fields.refuseUnknown(but: ["type", "transaction"])
         let transaction = try transactions.read(try fields.object("transaction"))
         return transaction.isPending ? nil : .updated(transaction.delivery)
       case .purchaseIntent:
-        try fields.allowOnly(["type", "product_id", "offer_id", "quantity"])
+        try fields.refuseUnknown(but: ["type", "product_id", "offer_id", "quantity"])
         let offer = try fields.optionalName("offer_id")
         return .intent(
           StoreOrder(
@@ -28,10 +28,10 @@ extension JSON {
             quantity: Int(try fields.optionalNumber("quantity", in: HostLimits.quantity) ?? 1),
             offer: offer.map(StoreOrder.Offer.id) ?? .automatic))
       case .storeMessage:
-        try fields.allowOnly(["type", "message"])
+        try fields.refuseUnknown(but: ["type", "message"])
         return .message(try fields.object("message").storeMessage())
       case .storefrontChanged:
-        try fields.allowOnly(["type", "storefront"])
+        try fields.refuseUnknown(but: ["type", "storefront"])
         return .storefrontChanged(try fields.storefront("storefront"))
       }
     } catch {

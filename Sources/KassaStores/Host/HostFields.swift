@@ -15,6 +15,13 @@ enum HostLimits {
 }
 
 extension Fields {
+  /// Refuses members that nobody reads. A null reads as absent, of those too: a host may write every key of a record.
+  func refuseUnknown(but known: [String]) throws(JSONShapeError) {
+    do throws(JSONShapeError) { try allowOnly(known) } catch {
+      try Fields(.object(json.members.filter { !$0.1.isNull }), path: path).allowOnly(known)
+    }
+  }
+
   /// Text of a length that is possible.
   func optionalText(_ key: String, atMost limit: Int = HostLimits.textBytes) throws(JSONShapeError) -> String? {
     guard let text = try optionalString(key) else { return nil }
@@ -93,7 +100,7 @@ extension Fields {
   func storefront(_ key: String) throws(JSONShapeError) -> Storefront? {
     guard json[key] != nil else { throw JSONShapeError(path: place(of: key), problem: "is missing") }
     guard let fields = try optionalObject(key) else { return nil }
-    try fields.allowOnly(["country_code", "currency"])
+    try fields.refuseUnknown(but: ["country_code", "currency"])
     let code = try fields.name("country_code"), currency = try fields.optionalCurrency("currency")
     guard let storefront = Storefront(country: code, currency: currency) else {
       throw JSONShapeError(

@@ -6,7 +6,7 @@ import KassaJSON
 
 extension StoreProduct {
   init(host fields: Fields) throws(JSONShapeError) {
-    try fields.allowOnly([
+    try fields.refuseUnknown(but: [
       "id", "type", "display_name", "description", "price", "family_shareable", "subscription",
     ])
     let kind = try fields.word("type", Kind.self)
@@ -30,7 +30,7 @@ extension StoreProduct {
 
 extension StorePrice {
   init(host fields: Fields) throws(JSONShapeError) {
-    try fields.allowOnly(["amount", "amount_micros", "currency", "formatted"])
+    try fields.refuseUnknown(but: ["amount", "amount_micros", "currency", "formatted"])
     let currency = try fields.required(fields.optionalCurrency("currency"), "currency")
     self.init(Money(try Self.amount(fields), currency), formatted: try fields.name("formatted"))
   }
@@ -61,7 +61,7 @@ extension StorePrice {
 
 extension StoreSubscription {
   init(host fields: Fields, productID: String) throws(JSONShapeError) {
-    try fields.allowOnly(["group_id", "group_name", "level", "period", "offers"])
+    try fields.refuseUnknown(but: ["group_id", "group_name", "level", "period", "offers"])
     let offers = try fields.has("offers") ? fields.list("offers") : []
     var read: [StoreOffer] = []
     for fields in offers {
@@ -82,7 +82,7 @@ extension StoreSubscription {
 
 extension StoreOffer {
   init(host fields: Fields) throws(JSONShapeError) {
-    try fields.allowOnly(["id", "kind", "payment_mode", "price", "period", "period_count", "eligible"])
+    try fields.refuseUnknown(but: ["id", "kind", "payment_mode", "price", "period", "period_count", "eligible"])
     let kind = try fields.word("kind", Kind.self)
     let id = try fields.optionalName("id")
     guard id != nil || kind == .introductory else {
@@ -105,7 +105,7 @@ extension Fields {
   func period(_ key: String) throws(JSONShapeError) -> Period {
     guard let text = json[key]?.string else {
       let fields = try object(key)
-      try fields.allowOnly(["unit", "count"])
+      try fields.refuseUnknown(but: ["unit", "count"])
       let count = try fields.required(fields.optionalNumber("count", in: HostLimits.count), "count")
       guard let period = Period(Int(count), try fields.word("unit", Period.Unit.self)) else {
         throw JSONShapeError(path: fields.place(of: "count"), problem: "must be 1 or more")

@@ -11,22 +11,26 @@ public final class HostStore: Store {
   public typealias Ask = (_ method: String, _ params: JSON) async throws(KassaError) -> JSON
   /// Checks a signed text of Apple's and decodes it.
   public typealias Verify<Value> = (_ text: String) throws(Refusal) -> Value
+  /// Tells of something that failed nothing.
+  public typealias Report = (_ code: String, _ message: String, _ details: JSON) -> Void
 
   let configuration: HostStoreConfiguration
   let transactions: HostTransactionReader
   let verifyAppTransaction: Verify<JSON>
   private let request: Ask
+  private let report: Report
   private var listener: ((StoreEvent) -> Void)?
 
   /// `verify` takes the text of a transaction, `verifyAppTransaction` that of an app transaction, and gives its payload.
   public init(
     _ configuration: HostStoreConfiguration, ask: @escaping Ask, verify: @escaping Verify<StoreTransaction>,
-    verifyAppTransaction: @escaping Verify<JSON>
+    verifyAppTransaction: @escaping Verify<JSON>, report: @escaping Report
   ) {
     self.configuration = configuration
     self.verifyAppTransaction = verifyAppTransaction
     transactions = HostTransactionReader(configuration: configuration, verify: verify)
     request = ask
+    self.report = report
   }
 
   func ask(_ method: String, _ params: JSON = [:]) async throws(KassaError) -> HostReply {
@@ -51,7 +55,7 @@ public final class HostStore: Store {
     let reply = try await ask("products", ["ids": .array(ids.map { JSON($0) })])
     let wanted = Set(ids)
     return try reply.read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["products"])
+      try fields.refuseUnknown(but: ["products"])
       var products: [StoreProduct] = []
       var seen: Set<String> = []
       for element in try fields.list("products") {
@@ -69,27 +73,40 @@ public final class HostStore: Store {
     try requireSupport()
     let reply = try await ask("purchase", order.parameters)
     let (outcome, bought) = try reply.read { (fields) throws(JSONShapeError) -> (PurchaseOutcome, HostTransaction?) in
-      try fields.allowOnly(["outcome", "transaction"])
+      try fields.refuseUnknown(but: ["outcome", "transaction"])
       let outcome = try fields.word("outcome", PurchaseOutcome.self)
       guard outcome == .purchased else { return (outcome, nil) }
       return (outcome, try transactions.read(try fields.object("transaction")))
     }
     guard let bought else { return outcome == .cancelled ? .cancelled : .pending }
     guard !bought.isPending else { return .pending }
-    if let other = bought.delivery.verifiedTransaction?.productID, other != order.productID {
-      // It is real, so it counts; but it does not say how this purchase ended.
-      listener?(.updated(bought.delivery))
+    if let transaction = bought.delivery.verifiedTransaction { try compare(transaction, with: order) }
+    return .purchased(bought.delivery)
+  }
+
+  /// What was bought is real, so it counts; but it may not be what this purchase asked for.
+  private func compare(_ transaction: StoreTransaction, with order: StoreOrder) throws(KassaError) {
+    guard transaction.productID == order.productID else {
+      listener?(.updated(.verified(transaction)))
       throw KassaError(
         .storeFailed,
         "the host's reply to store/purchase is wrong: \"\(order.productID.quoted)\" was asked for, and the transaction "
-          + "is of \"\(other.quoted)\"", reason: "invalid_reply")
+          + "is of \"\(transaction.productID.quoted)\"", reason: "invalid_reply")
     }
-    return .purchased(bought.delivery)
+    guard transaction.quantity != order.quantity else { return }
+    report(
+      "quantity_differs",
+      "\(order.quantity) of \"\(order.productID.quoted)\" asked for, and \(transaction.quantity) bought: the host's store "
+        + "sold another quantity than store/purchase named",
+      [
+        "transaction_id": JSON(transaction.id), "store_product_id": JSON(transaction.productID),
+        "ordered": JSON(order.quantity), "bought": JSON(transaction.quantity),
+      ])
   }
 
   public func finish(_ transaction: StoreTransaction) async throws(KassaError) {
     let reply = try await ask("finish", transaction.finishParameters)
-    try reply.read { (fields) throws(JSONShapeError) in try fields.allowOnly([]) }
+    try reply.read { (fields) throws(JSONShapeError) in try fields.refuseUnknown(but: []) }
   }
 
   // MARK: - Looking
@@ -97,7 +114,7 @@ public final class HostStore: Store {
   public func restore() async throws(KassaError) -> Bool {
     guard isSupported else { return true }
     return try await ask("restore").read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["outcome"])
+      try fields.refuseUnknown(but: ["outcome"])
       return try fields.word("outcome", SheetOutcome.self) == .completed
     }
   }
@@ -121,7 +138,7 @@ public final class HostStore: Store {
 
   public func storefront() async throws(KassaError) -> Storefront? {
     try await ask("storefront").read { (fields) throws(JSONShapeError) in
-      try fields.allowOnly(["storefront"])
+      try fields.refuseUnknown(but: ["storefront"])
       return try fields.storefront("storefront")
     }
   }

@@ -32,6 +32,9 @@ public struct HostStoreConfiguration: Sendable {
   /// With it, purchases of Google Play are checked by their signature; without, the host says that it checked them.
   public var googleKey: GooglePublicKey?
 
+  /// Whether nothing but the host's `"verified":true` says that a purchase is real.
+  public var isOnTheHostsWord: Bool { platform == .known(.google) && googleKey == nil }
+
   public static let keys = [
     "kind", "platform", "bundle_id", "app_apple_id", "environments", "roots", "google_public_key",
   ]

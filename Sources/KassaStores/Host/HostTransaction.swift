@@ -40,21 +40,21 @@ struct HostTransactionReader {
   }
 
   private func apple(_ fields: Fields) throws(JSONShapeError) -> HostTransaction {
-    try fields.allowOnly(["store", "jws"])
+    try fields.refuseUnknown(but: ["store", "jws"])
     let text = try fields.name("jws", atMost: HostLimits.signedBytes, isSecret: true)
     return HostTransaction(delivery: delivery(of: text))
   }
 
   func delivery(of text: String) -> StoreDelivery {
     do throws(Refusal) { return .verified(try verify(text)) } catch {
-      return .unverified(id: nil, productID: nil, reason: error.reason, message: error.message)
+      return .refused(text, error)
     }
   }
 
   /// All that can be read. One that cannot is reported like one that was not believed: it must not keep the others
   /// from their buyer.
   func readAll(_ reply: Fields) throws(JSONShapeError) -> [HostTransaction] {
-    try reply.allowOnly(["transactions"])
+    try reply.refuseUnknown(but: ["transactions"])
     let elements = try reply.array("transactions")
     guard elements.count <= HostLimits.elements else {
       throw JSONShapeError(

@@ -264,7 +264,7 @@ public final class SimulatedStore: Store, @unchecked Sendable {
   /// A transaction as the client gets it: read from what was signed, and verified.
   public func read(signedTransaction text: String) -> StoreDelivery? {
     do throws(Refusal) { return .verified(try signer.transaction(text)) } catch {
-      return .unverified(id: nil, productID: nil, reason: error.reason, message: error.message)
+      return .refused(text, error)
     }
   }
 

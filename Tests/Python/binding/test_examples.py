@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support import COMPANY, KEY, ROOT, Run, Sandbox
 
 EXAMPLES = ROOT / "examples" / "python"
@@ -54,6 +55,33 @@ def test_paywall_with_a_simulated_store_in_the_us(run_python: Run) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "Weekly               $3.49 / $8.99 in the store" in done.stdout
     assert "Bought with whop. Receipt: pay_" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--store", "broken.storekit"], 'broken.storekit": line 2, column 0 is not valid JSON'),
+        (["--store", "wrong.storekit"], 'wrong.storekit": products[0].type is missing'),
+        (["--store", "nothing.storekit"], "nothing.storekit"),
+        (["--store", "good.storekit", "--map", "plan_x"], "argument --map: must be PLAN=PRODUCT (got 'plan_x')"),
+        (["--store", "good.storekit", "--map", "x=a"], 'plan_mappings[0].whop_id must start with "plan_" (got "x")'),
+        (["--store", "good.storekit", "--region", "UK"], '(got "UK")'),
+        (["--region", "Germany"], '(got "Germany")'),
+        (["--base-url", "nonsense"], '(got "nonsense")'),
+    ],
+)
+def test_the_paywall_says_what_is_wrong_with_its_options(
+    run_python: Run, tmp_path: Path, options: list[str], said: str
+) -> None:
+    (tmp_path / "broken.storekit").write_text('{"products":\n')
+    (tmp_path / "wrong.storekit").write_text('{"version":{"major":4,"minor":0},"products":[{"productID":7}]}')
+    (tmp_path / "good.storekit").write_text((EXAMPLES.parent / "products.storekit").read_text())
+    done = run_python(str(EXAMPLES / "paywall.py"), *options, input="quit\n", cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert done.stderr.splitlines()[-1].startswith("paywall.py: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
 
 
 def test_asyncio_events(run_python: Run) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import kassa
 import pytest
-from support import PLAN, PRODUCT, configuration, example
+from support import PLAN, PRODUCT, ROOT, configuration, example
 
 host_store = example("host_store")
 
@@ -230,6 +231,124 @@ def test_a_store_that_nobody_can_check_is_not_asked_to_sell(client: kassa.Client
     assert not host.shop.purchases
 
 
+def test_what_is_left_of_a_store_that_nobody_can_check(client: kassa.Client, host: HostSeller) -> None:
+    host.store = {"kind": "host", "platform": "steam"}
+    host.open(client)
+    assert client.store_call("storefront")["storefront"]["country_code"] == "DE"
+    assert client.store_call("entitlements") == {"transactions": []}
+    assert not client.restore_purchases().restored
+    parameters = {"begin_refund": {"transaction_id": "1"}, "subscription_status": {"group_id": "g"}}
+    for method in [
+        "manage_subscriptions",
+        "present_code_redemption",
+        "can_make_payments",
+        "begin_refund",
+        "subscription_status",
+        "app_transaction",
+        "messages",
+        "display_message",
+    ]:
+        with pytest.raises(kassa.StoreError, match="steam") as caught:
+            client.store_call(method, parameters.get(method, {"id": "m1"} if method == "display_message" else {}))
+        assert caught.value.code == "unsupported_store"
+    assert [plan.apple_display_price for plan in client.plans() if plan.id == PLAN] == [None]
+
+
+@pytest.mark.parametrize("method", ["storefront", "entitlements"])
+def test_a_question_without_parameters_takes_none(client: kassa.Client, host: HostSeller, method: str) -> None:
+    host.open(client)
+    with pytest.raises(kassa.InvalidArgumentError, match=r"params\.bogus is not a known key"):
+        client.store_call(method, {"bogus": 1})
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_google_without_its_key_is_warned_of_once(client: kassa.Client, host: HostSeller, has_key: bool) -> None:
+    if not has_key:
+        del host.store["google_public_key"]
+    events = client.events()
+    host.open(client)
+    host.open(client)
+    codes = [event.code for event in iter(lambda: events.take(0.2), None) if isinstance(event, kassa.Diagnostic)]
+    assert codes == ([] if has_key else ["google_public_key_missing"])
+    if not has_key:
+        with pytest.raises(kassa.StoreError, match="google_public_key") as caught:
+            client.purchase(PLAN, "store")
+        assert caught.value.reason == "not_verified"
+
+
+def test_two_consumables_are_two_purchases(client: kassa.Client, host: HostSeller) -> None:
+    host_store.Adapter(client, host.shop)
+    mappings = {"plan_mappings": [{"whop_id": "plan_lifetime", "apple_id": "coins"}]}
+    client.configure(configuration(backend=mappings, store=host.store))
+    receipts = set()
+    for _ in range(2):
+        receipts.add(client.purchase("plan_lifetime", "store").raise_for_outcome().receipt_id)
+        client.restore_purchases()  # serves the request that uses it up
+        assert not host.shop.purchases
+    assert receipts == {"GPA.1", "GPA.2"}
+    assert {entitlement.id for entitlement in client.entitlements()} == receipts
+
+
+@pytest.mark.parametrize(("plan", "options"), [("plan_lifetime", {"quantity": 2}), (PLAN, {"offer": {"id": "spring"}})])
+def test_the_example_sells_nothing_else_than_was_ordered(
+    client: kassa.Client, host: HostSeller, plan: str, options: dict[str, Any]
+) -> None:
+    host_store.Adapter(client, host.shop)
+    mappings = [*MAPPINGS["plan_mappings"], {"whop_id": "plan_lifetime", "apple_id": "coins"}]
+    client.configure(configuration(backend={"plan_mappings": mappings}, store=host.store))
+    with pytest.raises(kassa.ConfigurationError) as caught:
+        client.purchase(plan, "store", **options)
+    assert caught.value.code == "unsupported"
+    assert not host.shop.purchases
+
+
+def test_another_quantity_counts_and_is_told_of(client: kassa.Client, host: HostSeller) -> None:
+    adapter = host_store.Adapter(client, host.shop)
+    mappings = {"plan_mappings": [{"whop_id": "plan_lifetime", "apple_id": "coins"}]}
+    client.configure(configuration(backend=mappings, store=host.store))
+    events = client.events()
+
+    @client.on_request("store/purchase")
+    def one_too_few(_: kassa.Request) -> dict[str, Any]:
+        return {"outcome": "purchased", "transaction": adapter.transaction(host.shop.buy("coins", None))}
+
+    bought = client.purchase("plan_lifetime", "store", quantity=2).raise_for_outcome()
+    assert bought.transaction is not None
+    assert bought.transaction.quantity == 1
+    told = next(event for event in events if isinstance(event, kassa.Diagnostic))
+    assert told.code == "quantity_differs"
+    assert (told.details["ordered"], told.details["bought"]) == (2, 1)
+
+
+def test_what_play_lists_no_more_ends_as_the_adapter_says(
+    client: kassa.Client, host: HostSeller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(host_store.CATALOGUE, "life", ("non_consumable", "For ever", 9_990_000))
+    adapter = host_store.Adapter(client, host.shop)
+    mappings = {"plan_mappings": [{"whop_id": "plan_lifetime", "apple_id": "life"}]}
+    client.configure(configuration(backend=mappings, store=host.store))
+    client.purchase("plan_lifetime", "store").raise_for_outcome()
+    kept = {token: adapter.transaction(bought) for token, bought in host.shop.purchases.items()}
+    listed = dict(host.shop.purchases)
+    host.shop.purchases.clear()
+    # Of itself the list does not end what is no subscription.
+    assert client.restore_purchases().restored
+
+    def owned(_: kassa.Request) -> dict[str, Any]:
+        lost = [
+            {**document, "revoked_at": 1, "revocation_reason": "not_listed"}
+            for token, document in kept.items()
+            if token not in host.shop.purchases
+        ]
+        return {"transactions": [*map(adapter.transaction, host.shop.purchases.values()), *lost]}
+
+    client.on_request("store/entitlements")(owned)
+    assert not client.restore_purchases().restored
+    assert not client.is_subscribed
+    host.shop.purchases.update(listed)
+    assert client.restore_purchases().restored
+
+
 def test_what_is_bought_elsewhere_is_told_of(client: kassa.Client, host: HostSeller) -> None:
     host.open(client)
     events = client.events()
@@ -253,6 +372,19 @@ def test_a_message_is_passed_on(client: kassa.Client, host: HostSeller) -> None:
     assert client.notify({"type": "store_message", "message": {"id": "m1", "reason": "billing_issue"}})
     message = next(event for event in events if isinstance(event, kassa.StoreMessage))
     assert message.message["id"] == "m1"
+
+
+def test_what_is_said_before_configure_is_kept_up_to_a_number(client: kassa.Client, host: HostSeller) -> None:
+    events = client.events()
+    assert client.notify({"type": "junk"})
+    assert all(client.notify({"type": "foreground"}) for _ in range(99))
+    assert events.take(0.2) is None
+    assert [client.notify({"type": "foreground"}) for _ in range(2)] == [False, False]
+    host.open(client)
+    found = [event for event in iter(lambda: events.take(0.2), None) if isinstance(event, kassa.Diagnostic)]
+    assert [event.code for event in found] == ["notification_refused"] * 2
+    assert "100 events" in found[0].message
+    assert "junk" in found[1].message
 
 
 def test_what_is_no_event_is_refused_with_its_place(client: kassa.Client, host: HostSeller) -> None:
@@ -302,6 +434,24 @@ def test_apple_pay_is_the_hosts(client: kassa.Client) -> None:
 
     assert client.purchase(PLAN, "apple_pay", label="subscribe").outcome == "cancelled"
     assert (asked[0]["label"], asked[0]["plan_id"]) == ("subscribe", PLAN)
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ({"outcome": "failed", "message": "no luck"}, "payment_failed"),
+        ({"error": {"message": "no luck"}}, "checkout_failed"),
+        ({"error": {"code": "unsupported", "message": "no luck"}}, "unsupported"),
+    ],
+)
+def test_apple_pay_fails_as_its_page_says(client: kassa.Client, reply: dict[str, Any], code: str) -> None:
+    page = (ROOT / "docs" / "apple-pay.md").read_text()
+    assert code == "unsupported" or re.search(rf"^\| `{{\"{next(iter(reply))}.*`{code}`", page, re.M)
+    client.configure(configuration(presenter="host"))
+    client.on_request("checkout/apple_pay")(lambda _: reply)
+    with pytest.raises(kassa.KassaError, match="no luck") as caught:
+        client.purchase(PLAN, "apple_pay")
+    assert caught.value.code == code
 
 
 def test_apple_pay_without_an_answer_is_unsupported(client: kassa.Client) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +67,12 @@ def test_there_is_a_schema_for_the_params_and_the_reply_of_every_request() -> No
     assert set(schemas.schemas()["request"]["properties"]["method"]["examples"]) >= METHODS
 
 
+def test_what_is_left_of_other_stores_is_documented() -> None:
+    table = GUIDES["store.md"].split("### Other stores")[1].split("## Requests")[0]
+    assert "everything but" not in GUIDES["store.md"]
+    assert set(re.findall(r"^\| .*`(\w+)` \|", table, re.M)) >= {"entitlements", "storefront"}
+
+
 def test_every_request_and_method_is_documented() -> None:
     text = GUIDES["store.md"]
     assert METHODS - CALLS | {"storefront", "entitlements"} == set(re.findall(r"^### store/(\w+)$", text, re.M))
@@ -115,6 +124,26 @@ def test_a_table_has_the_fields_of_its_schema(heading: str, fields: dict[str, An
 def test_a_wrong_document_is_refused(kind: str, document: Any) -> None:
     with pytest.raises(AssertionError):
         check(kind, document)
+
+
+@pytest.mark.skipif(shutil.which("swiftc") is None, reason="there is no Swift compiler")
+def test_the_adapter_for_storekit_compiles(tmp_path: Path) -> None:
+    """In Swift 6, with the real header, and stand-ins for Apple's modules (Tests/Guide)."""
+    compiler = ["swiftc", "-swift-version", "6", "-warnings-as-errors", "-parse-as-library"]
+    compiler += ["-I", str(tmp_path), "-I", str(ROOT / "Include"), "-module-cache-path", str(tmp_path / "cache")]
+
+    def compile_(*arguments: str) -> None:
+        done = subprocess.run([*compiler, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    for module in ["UIKit", "StoreKit"]:
+        source = str(ROOT / "Tests" / "Guide" / f"{module}.swift")
+        compile_("-emit-module", "-module-name", module, source, "-o", str(tmp_path / f"{module}.swiftmodule"))
+    blocks = re.findall(r"^```swift\n(.*?)^```", GUIDES["store.md"], re.M | re.S)
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        (tmp_path / f"{number}.swift").write_text(block)
+    compile_("-typecheck", *[str(tmp_path / f"{number}.swift") for number in range(len(blocks))])
 
 
 def test_what_a_host_sends_is_closed_for_everybody() -> None:

@@ -108,6 +108,35 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one() -> None:
     assert 'did you mean "bundle_id"' in reply["message"]
 
 
+def test_terms_that_are_known_count_for_nothing_else(chain: Chain) -> None:
+    """What is expected is read once for many texts; whatever changes in it counts at once."""
+    text = chain.sign(payload())
+    library = _library.load()
+    request = {
+        "text": text,
+        "kind": "transaction",
+        "bundle_id": APP,
+        "roots": [b64encode(chain.root_der).decode()],
+    }
+
+    def reason(**changes: Any) -> str | None:
+        with library.lend({key: value for key, value in (request | changes).items() if value is not ...}) as lent:
+            reply = library.take(library.functions.kassa_verify(lent))
+        return None if reply["verified"] else reply["reason"]
+
+    for _ in range(2):
+        assert reason() is None
+        assert reason(text=chain.sign(payload(productId="another"))) is None
+        assert reason(text=text[:-4] + "AAAA") == "wrong_signature"
+        assert reason(bundle_id="com.example.other") == "wrong_bundle_id"
+        assert reason(environments=["sandbox"]) == "wrong_environment"
+        assert reason(kind="app_transaction") is not None
+        assert reason(roots=[]) == "untrusted_root"
+        assert reason(text=...) == "invalid_request"
+        assert reason(text=..., txet=text) == "invalid_request"
+        assert reason(now=True) == "invalid_request"
+
+
 def test_what_is_no_object_has_no_reply() -> None:
     library = _library.load()
     assert library.functions.kassa_verify(None) is None

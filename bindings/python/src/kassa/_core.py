@@ -327,7 +327,11 @@ class Core:
         return int(self._functions.kassa_event_fd(self._client()))
 
     def respond(self, request_id: int, reply: Mapping[str, Any]) -> bool:
-        """Answers a request of the library, now or much later. False if there is no such request any more."""
+        """Answers a request of the library, now or later. False if there is no such request any more.
+
+        The library waits 60 s for an answer, for a checkout as long as the configuration's `timeout_s`, and 30 min for
+        what the store shows to its user.
+        """
         with self._library.lend(reply) as lent:
             return bool(self._functions.kassa_respond(self._client(), request_id, lent))
 
@@ -336,7 +340,7 @@ class Core:
 
         `{"type": "foreground"}` when the program comes back to the user, `{"type": "online"}` when the network does,
         or an event of the host's own store (docs/store.md). False for what is not understood; a diagnostic then says
-        why.
+        why. Before `configure` everything is kept and looked at then, up to 100 events; False means that it is lost.
         """
         with self._library.lend(event) as lent:
             return bool(self._functions.kassa_notify(self._client(), lent))
