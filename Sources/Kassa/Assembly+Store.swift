@@ -10,6 +10,7 @@ struct AssembledStore {
   var store: any Store
   var platform: StoreTransaction.Platform
   var environments: Set<StoreTransaction.Environment>
+  var bundleID: String?
 }
 
 /// The store that a configuration names, whose transactions it has, and where those that count are made; nil for none.
@@ -39,12 +40,13 @@ func store(
       ask: { (method, params) async throws(KassaError) in try await surroundings.askStore(method, params) },
       now: surroundings.now, report: surroundings.report)
     return AssembledStore(
-      store: store, platform: host.platform == .known(.google) ? .google : .apple, environments: host.environments)
+      store: store, platform: host.platform == .known(.google) ? .google : .apple, environments: host.environments,
+      bundleID: host.bundleID)
   }
   guard let simulated else { return nil }
   return AssembledStore(
     store: try simulatedStore(simulated, sandbox, transport, surroundings), platform: .apple,
-    environments: [simulated.isXcode ? .xcode : .sandbox])
+    environments: [simulated.isXcode ? .xcode : .sandbox], bundleID: simulated.bundleID)
 }
 
 // MARK: - The simulated one

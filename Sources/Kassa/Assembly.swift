@@ -36,6 +36,7 @@ private func whop(_ configuration: Configuration, _ surroundings: Surroundings) 
     storePlatform: store?.platform ?? .apple,
     planMappings: whop.planMappings,
     storeEnvironments: store?.environments ?? [.production],
+    storeBundleID: store?.bundleID,
     productIDs: whop.productIDs.map(Set.init),
     isSandbox: sandbox != nil,
     priceText: priceText(locale: configuration.locale ?? ProcessEnvironment.locale),
@@ -65,6 +66,7 @@ private func voidhash(_ configuration: Configuration, _ surroundings: Surroundin
     // A program that only reports what it sold has no store here.
     storePlatform: store?.platform ?? (voidhash.sdk == "android" ? .google : .apple),
     storeEnvironments: store?.environments ?? [.production],
+    storeBundleID: store?.bundleID,
     productIDs: nil,
     isSandbox: sandbox != nil,
     priceText: priceText(locale: locale),

@@ -24,8 +24,8 @@ extension Engine {
       offlineDays: configuration.offlineDays,
       isStrict: configuration.isStrict, priceText: setup.priceText)
     let policy = EntitlementPolicy(
-      productIDs: setup.productIDs, environments: setup.storeEnvironments, offlineDays: configuration.offlineDays,
-      isStrict: configuration.isStrict)
+      productIDs: setup.productIDs, environments: setup.storeEnvironments, bundleID: setup.storeBundleID,
+      offlineDays: configuration.offlineDays, isStrict: configuration.isStrict)
     let storefront = setup.store == nil ? nil : Self.storefront(configuration)
     openStore()
     if isFirst, let early = earlyAnswers(setup.scope, policy) {

@@ -29,6 +29,8 @@ public struct Setup {
   public var planMappings: [PlanMapping]
   /// Where the transactions that count were made.
   public var storeEnvironments: Set<StoreTransaction.Environment>
+  /// The app for which they were made; nil where the store does not say.
+  public var storeBundleID: String?
   public var productIDs: Set<String>?
   public var isSandbox: Bool
   public var priceText: @Sendable (Decimal, String, Int?) -> String
@@ -40,6 +42,7 @@ public struct Setup {
     anonymousID: (@Sendable (String) -> DistinctID)? = nil, appVersion: String? = nil, store: (any Store)? = nil,
     storePlatform: StoreTransaction.Platform = .apple,
     planMappings: [PlanMapping] = [], storeEnvironments: Set<StoreTransaction.Environment> = [.production],
+    storeBundleID: String? = nil,
     productIDs: Set<String>?, isSandbox: Bool,
     priceText: @escaping @Sendable (Decimal, String, Int?) -> String,
     simulate: ((JSON) throws(KassaError) -> JSON)?
@@ -54,6 +57,7 @@ public struct Setup {
     self.storePlatform = storePlatform
     self.planMappings = planMappings
     self.storeEnvironments = storeEnvironments
+    self.storeBundleID = storeBundleID
     self.productIDs = productIDs
     self.isSandbox = isSandbox
     self.priceText = priceText

@@ -6,6 +6,8 @@ public struct EntitlementPolicy: Sendable, Equatable {
   public var productIDs: Set<String>?
   /// What a store sold elsewhere grants nothing: purchases of tests cost nothing.
   public var environments: Set<StoreTransaction.Environment>
+  /// What another app sold grants nothing here; nil: the store does not say whose its transactions are.
+  public var bundleID: String?
   /// How long a grant without an end is trusted without the service confirming it.
   public var offlineMilliseconds: Int64
   /// Whether such a grant ends then, or only becomes stale.
@@ -13,10 +15,11 @@ public struct EntitlementPolicy: Sendable, Equatable {
 
   public init(
     productIDs: Set<String>? = nil, environments: Set<StoreTransaction.Environment> = [.production],
-    offlineDays: Int64 = Constants.offlineDays, isStrict: Bool = false
+    bundleID: String? = nil, offlineDays: Int64 = Constants.offlineDays, isStrict: Bool = false
   ) {
     self.productIDs = productIDs
     self.environments = environments
+    self.bundleID = bundleID
     self.offlineMilliseconds = offlineDays * Constants.millisecondsPerDay
     self.isStrict = isStrict
   }
@@ -53,6 +56,7 @@ public final class Entitlement: Sendable {
     case notVisible = "not_visible"
     case productNotConfigured = "product_not_configured"
     case wrongEnvironment = "wrong_environment"
+    case wrongBundleID = "wrong_bundle_id"
     case consumable
     case revoked
     case upgraded
@@ -137,6 +141,8 @@ public final class Entitlement: Sendable {
 
   private static func obstacle(to receipt: Receipt, _ policy: EntitlementPolicy) -> Rule? {
     if !policy.environments.contains(receipt.transaction.environment) { return .wrongEnvironment }
+    // A transaction that does not say which app it is for was checked when it came.
+    if let own = policy.bundleID, let other = receipt.transaction.bundleID, own != other { return .wrongBundleID }
     if receipt.transaction.kind == .consumable { return .consumable }
     if receipt.transaction.revocation != nil { return .revoked }
     if receipt.transaction.isUpgraded { return .upgraded }

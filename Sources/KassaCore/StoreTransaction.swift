@@ -20,6 +20,8 @@ public struct StoreTransaction: Sendable, Equatable {
   public var originalID: String
   public var platform: Platform
   public var productID: String
+  /// The app in which it was bought, where what is signed says it.
+  public var bundleID: String?
   public var kind: StoreProduct.Kind
   public var groupID: String?
   public var purchasedAt: Int64
@@ -79,12 +81,14 @@ public struct StoreTransaction: Sendable, Equatable {
     groupID: String? = nil, purchasedAt: Int64, originallyPurchasedAt: Int64, expiresAt: Int64? = nil,
     quantity: Int = 1, ownership: Ownership = .purchased, environment: Environment, isRenewal: Bool? = nil,
     isUpgraded: Bool = false, revocation: Revocation? = nil, offer: Offer? = nil, price: Money? = nil,
-    storefront: String? = nil, appAccountToken: String? = nil, signedAt: Int64? = nil, proof: String
+    storefront: String? = nil, appAccountToken: String? = nil, signedAt: Int64? = nil, bundleID: String? = nil,
+    proof: String
   ) {
     self.id = id
     self.originalID = originalID
     self.platform = platform
     self.productID = productID
+    self.bundleID = bundleID
     self.kind = kind
     self.groupID = groupID
     self.purchasedAt = purchasedAt

@@ -43,6 +43,7 @@ extension StoreTransaction {
       storefront: fields.optionalString("storefront").flatMap(Territory.alpha2),
       appAccountToken: fields.optionalString("appAccountToken"),
       signedAt: fields.saleDate("signedDate"),
+      bundleID: fields.optionalString("bundleId"),
       proof: proof)
   }
 

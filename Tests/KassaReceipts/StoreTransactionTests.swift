@@ -27,7 +27,8 @@ import Testing
           revocation: .init(at: noon + 5, reason: "1", percentage: 50_000),
           offer: .init(id: "win", kind: .winBack, paymentMode: .payUpFront),
           price: Money(minorUnits: 999, "EUR"), storefront: "DE",
-          appAccountToken: "7e3fb20b-4cdb-47cc-936d-99d65f608138", signedAt: noon, proof: "signed text"))
+          appAccountToken: "7e3fb20b-4cdb-47cc-936d-99d65f608138", signedAt: noon, bundleID: "com.example.app",
+          proof: "signed text"))
   }
 
   @Test func whatIsOptionalMayBeMissing() throws {

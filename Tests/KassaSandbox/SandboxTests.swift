@@ -146,4 +146,23 @@ final class StateTests {
     let error = #expect(throws: KassaError.self) { try Shop(path: self.path) }
     #expect(error?.code == .storage)
   }
+
+  @Test("A catalogue's clock stands where it says until an action moves it, and never beyond the year 9999")
+  func aClockThatStands() throws {
+    let document = try JSON.parse(Catalogue.defaultText)
+    let shop = try Shop(catalogue: document.merging([("starts_at", 1_600_000_000_000)]))
+    shop.time.advance(milliseconds: 5_000)
+    #expect(shop.sandbox.now == 1_600_000_000_000)
+    #expect(try shop.act(["action": "advance", "ms": 7])["now"] == 1_600_000_000_007)
+    #expect(try shop.get("/plans").header("Date") == "Sun, 13 Sep 2020 12:26:40 GMT")
+
+    let late = try Shop(catalogue: document.merging([("starts_at", 253_402_300_799_999)]))
+    let refusal = #expect(throws: KassaError.self) { try late.act(["action": "advance", "ms": 1]) }
+    #expect(refusal?.code == .invalidArgument)
+    #expect(refusal?.message.contains("beyond the year 9999") == true)
+    #expect(late.sandbox.now == 253_402_300_799_999)
+    for wrong: JSON in [1_600_000_000, -1, 253_402_300_800_000, "2026-10-20"] {
+      #expect(throws: KassaError.self) { try Shop(catalogue: document.merging([("starts_at", wrong)])) }
+    }
+  }
 }

@@ -294,6 +294,7 @@ extension EntitlementPolicy {
   fileprivate var text: String {
     let products = productIDs.map { JSON.array($0.sorted().map { JSON($0) }) }
     let environments = JSON.array(environments.map(\.rawValue).sorted().map { JSON($0) })
-    return JSON.array([JSON(offlineMilliseconds), JSON(isStrict), environments, products ?? .null]).text()
+    return JSON.array([JSON(offlineMilliseconds), JSON(isStrict), environments, products ?? .null, JSON(bundleID)])
+      .text()
   }
 }

@@ -15,7 +15,8 @@ enum StoredReceipts {
       ("ownership", JSON(transaction.ownership.rawValue)), ("environment", JSON(transaction.environment.rawValue)),
       ("is_renewal", JSON(transaction.isRenewal)), ("is_upgraded", JSON(transaction.isUpgraded)),
       ("storefront", JSON(transaction.storefront)), ("app_account_token", JSON(transaction.appAccountToken)),
-      ("signed_at", JSON(transaction.signedAt)), ("proof", JSON(transaction.proof)),
+      ("signed_at", JSON(transaction.signedAt)), ("bundle_id", JSON(transaction.bundleID)),
+      ("proof", JSON(transaction.proof)),
     ]
     if let revocation = transaction.revocation {
       members.append(
@@ -61,6 +62,7 @@ enum StoredReceipts {
       offer: try row.optionalObject("offer").map(offer),
       price: try row.optionalObject("price").map(price), storefront: try row.optionalString("storefront"),
       appAccountToken: try row.optionalString("app_account_token"), signedAt: try row.optionalInteger("signed_at"),
+      bundleID: try row.optionalString("bundle_id"),
       proof: try row.string("proof"))
   }
 

@@ -33,13 +33,22 @@ extension Engine {
     }
   }
 
+  /// How many are taken in at once: each is written down, and the loop has other things to do, such as to close.
+  private static let mostTakenAtOnce = 32
+
   /// Takes in everything that a store lists.
   func deliver(all deliveries: [StoreDelivery], from origin: Origin, _ active: Active) async {
     readRest()
     guard isCurrent(active) else { return }
     switch active.setup.backend {
     case .memberships:
-      for delivery in deliveries { deliver(delivery, from: origin, active) }
+      for (index, delivery) in deliveries.enumerated() {
+        if index > 0, index.isMultiple(of: Self.mostTakenAtOnce) {
+          do throws(CancellationError) { try await time.sleep(milliseconds: 1) } catch { return }
+          guard isCurrent(active) else { return }
+        }
+        deliver(delivery, from: origin, active)
+      }
     case .people:
       for case .unverified(let id, let productID, let reason, let message) in deliveries {
         reportUnverified(id, productID, reason, message)

@@ -164,6 +164,26 @@ def test_what_is_cleared_is_gone(client: kassa.Client) -> None:
     assert client.has_access(PRODUCT)
 
 
+def test_what_another_app_sold_grants_nothing(client: kassa.Client, thread: str, tmp_path: Path) -> None:
+    config = configuration(receipts=False)
+    config["store"]["bundle_id"] = "com.example.one"
+    client.configure(config)
+    client.purchase(PLAN, method="store").raise_for_outcome()
+    assert client.has_access(PRODUCT)
+    other = configuration(receipts=False)
+    other["store"]["bundle_id"] = "com.example.two"
+    client.configure(other)
+    assert not client.has_access(PRODUCT)
+    assert [each.rule for each in client.entitlements()] == ["wrong_bundle_id"]
+    client.configure(config)
+    assert client.has_access(PRODUCT)
+    client.close()
+    for document, counts in ((other, False), (config, True)):
+        with kassa.Client(storage=tmp_path / "state", thread=thread) as again:
+            again.configure(document)
+            assert again.has_access(PRODUCT) == counts
+
+
 # Mistakes
 
 
