@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,62 +13,14 @@ from typing import Any
 
 import kassa
 import pytest
-from support import COMPANY, KEY, PLAN, PRODUCT, ROOT, Sandbox
-
-STOREKIT = ROOT / "examples" / "products.storekit"
-MONTHLY, YEARLY = "com.example.app.monthly", "com.example.app.yearly"
-LIFETIME = "com.example.app.lifetime"
-CATALOGUE = {
-    "account": {"id": COMPANY, "title": "Shop"},
-    "products": [{"id": PRODUCT, "title": "Pro"}],
-    "plans": [
-        {"id": PLAN, "product_id": PRODUCT, "plan_type": "renewal", "billing_period": 30, "renewal_price": 9.99},
-        {
-            "id": "plan_yearly",
-            "product_id": PRODUCT,
-            "plan_type": "renewal",
-            "billing_period": 365,
-            "renewal_price": 99,
-        },
-        {"id": "plan_lifetime", "product_id": PRODUCT, "plan_type": "one_time", "initial_price": 249},
-    ],
-    "api_keys": [{"key": KEY, "permissions": ["*"]}],
-}
-MAPPINGS = [
-    {"whop_id": PLAN, "apple_id": MONTHLY},
-    {"whop_id": "plan_yearly", "apple_id": YEARLY},
-    {"whop_id": "plan_lifetime", "apple_id": LIFETIME},
-]
-
-
-def configuration(storefront: str = "DE", *, receipts: bool = True, sheet: str = "approve") -> dict[str, Any]:
-    """The store in a country, and the sandbox in this process, with or without its receipt route."""
-    return {
-        "backend": {
-            "kind": "whop",
-            "company_id": COMPANY,
-            "api_key": KEY,
-            "base_url": "embedded:",
-            "catalogue": {**CATALOGUE, "switches": {"store_receipts": receipts}},
-            "plan_mappings": MAPPINGS,
-        },
-        "checkout": {"presenter": "simulated"},
-        "store": {"kind": "simulated", "storekit_file": str(STOREKIT), "storefront": storefront, "sheet": sheet},
-    }
+from simulated import CATALOGUE, advance, configuration, in_store, wait
+from support import PLAN, PRODUCT, Sandbox
 
 
 @pytest.fixture
 def client(thread: str, tmp_path: Path) -> Iterator[kassa.Client]:
     with kassa.Client(storage=tmp_path / "state", thread=thread) as opened:
         yield opened
-
-
-def wait(client: kassa.Client, found: Callable[[], Any], seconds: float = 10) -> None:
-    """Lets the client work until it is so."""
-    end = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < end, "it never came to that"
-        client.poll(0.02)
 
 
 def wait_for_event(events: kassa.Events, **fields: Any) -> kassa.Document:
@@ -79,14 +31,6 @@ def wait_for_event(events: kassa.Events, **fields: Any) -> kassa.Document:
         assert event is not None, f"no event with {fields}"
         if fields.items() <= event.raw.items():
             return event
-
-
-def in_store(client: kassa.Client, action: str, **keys: Any) -> Mapping[str, Any]:
-    return client.simulate({"target": "store", "action": action, **keys})
-
-
-def advance(client: kassa.Client, days: int) -> None:
-    client.simulate({"action": "advance", "days": days})
 
 
 def membership(client: kassa.Client) -> kassa.Membership:

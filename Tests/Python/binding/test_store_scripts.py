@@ -11,8 +11,8 @@ from typing import Any
 
 import kassa
 import pytest
+from simulated import MONTHLY, STOREKIT, advance, configuration, in_store, wait
 from support import PLAN, PRODUCT
-from test_simulated_store import MONTHLY, STOREKIT, advance, configuration, in_store, wait
 
 START = 1_792_490_400_000
 """2026-10-20T10:00:00Z"""
