@@ -19,7 +19,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-COUNT, ROUNDS = 5_000, 5
+COUNT, ROUNDS = 5_000, 8
 ROUTE = "/sdk/sync-transaction"
 
 
