@@ -261,8 +261,8 @@ extension String {
 }
 
 extension JSON {
-  /// Whether this is an object with the members of another, and one more of that name.
-  public func isObject(_ other: JSON, with key: String) -> Bool {
+  /// Whether this object has the members of another and one more, of that name.
+  public func equals(_ other: JSON, butFor key: String) -> Bool {
     guard type == JSON_OBJECT, json_object_size(value) == json_object_size(other.value) + 1,
       withMember(key, { $0 != nil }), other.withMember(key, { $0 == nil })
     else { return false }

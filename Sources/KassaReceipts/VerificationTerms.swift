@@ -54,7 +54,7 @@ extension VerificationTerms {
 
   /// Whoever verifies expects the same of one text after the other: the last few terms are read once.
   static func of(_ request: JSON) throws(Refusal) -> VerificationTerms {
-    let same = known.with { known in known.last { request.isObject($0.members, with: textKey) } }
+    let same = known.with { known in known.last { request.equals($0.members, butFor: textKey) } }
     if let same { return same.terms }
     let terms = try VerificationTerms(request)
     // The host may change its document later.
