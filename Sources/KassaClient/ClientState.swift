@@ -135,6 +135,8 @@ final class ClientState: Sendable {
     switch (left, right) {
     case (nil, nil): false
     case (.stored(let left), .stored(let right)) where left == right: false
+    // As a rule it is the very same list, which is not looked through.
+    case (.loaded(let left), .loaded(let right)) where left == right: false
     case (nil, _), (_, nil): true
     default: plans(of: left).filter(\.isListed) != plans(of: right).filter(\.isListed)
     }
