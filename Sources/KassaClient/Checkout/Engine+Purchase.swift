@@ -166,6 +166,7 @@ extension Engine {
   private func decide(
     _ attempt: PurchaseAttempt, isApplePay: Bool, after ending: Result<CheckoutEnding, KassaError>, _ active: Active
   ) async throws(KassaError) -> JSON {
+    let word: Result<String, KassaError>
     switch ending {
     case .success(.returned(let url)):
       let reading =
@@ -173,39 +174,28 @@ extension Engine {
         ?? CheckoutReturn(outcome: .unknown, receiptID: nil)
       switch reading.outcome {
       case .success, .unknown: return try await membership(of: attempt, reading, active)
-      case .failure:
-        return try await conclude(
-          attempt, isApplePay: isApplePay, active, otherwise: .failure(declined("the payment failed")))
-      case .cancelled:
-        return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .success("cancelled"))
+      case .failure: word = .failure(declined("the payment failed"))
+      case .cancelled: word = .success("cancelled")
       }
-    case .success(.cancelled):
-      return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .success("cancelled"))
-    case .success(.failed(let message)):
-      return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .failure(declined(message)))
-    case .failure(let error):
-      return try await conclude(attempt, isApplePay: isApplePay, active, otherwise: .failure(error))
+    case .success(.cancelled): word = .success("cancelled")
+    case .success(.failed(let message)): word = .failure(declined(message))
+    case .failure(let error): word = .failure(error)
     }
-  }
-
-  private func declined(_ message: String, _ code: String? = nil) -> KassaError {
-    KassaError(.paymentFailed, message, reason: code)
-  }
-
-  /// Asks the service once, then believes what the presenter said.
-  private func conclude(
-    _ attempt: PurchaseAttempt, isApplePay: Bool, _ active: Active, otherwise: Result<String, KassaError>
-  ) async throws(KassaError) -> JSON {
+    // The service is asked once; what it does not know, the presenter is believed.
     if let progress = try? await active.memberships().progress(of: attempt) {
       if let known = try outcome(of: attempt, progress, receiptID: nil, active) { return known }
     }
     // On the host's own sheet, unlike in a tab, nobody pays any more after the host said that it is closed.
-    if isApplePay, otherwise.isCertainlyUnpaid {
+    if isApplePay, word.isCertainlyUnpaid {
       forget(attempt)
     } else {
       watchForLateSuccess(attempt)
     }
-    return result(try otherwise.get(), attempt.planID)
+    return result(try word.get(), attempt.planID)
+  }
+
+  private func declined(_ message: String, _ code: String? = nil) -> KassaError {
+    KassaError(.paymentFailed, message, reason: code)
   }
 
   /// Looks for the membership after 1, 2, 3, 5, 5 ... seconds, for a minute.
