@@ -87,6 +87,13 @@ extension StoreTransaction {
   /// Whether this is a later state than that one.
   public func isNewer(than other: StoreTransaction) -> Bool { (signedAt ?? .min) > (other.signedAt ?? .min) }
 
+  /// Whether this does not say any more that it was revoked, although somebody told so. What was only concluded from a
+  /// list may be taken back.
+  public func takesBackRevocation(of other: StoreTransaction) -> Bool {
+    guard let told = other.revocation, !told.isPresumed else { return false }
+    return revocation?.isPresumed ?? true
+  }
+
   /// Whether another signing of the same transaction changes anything for its owner.
   public func differs(from other: StoreTransaction) -> Bool {
     revocation != other.revocation || isUpgraded != other.isUpgraded || expiresAt != other.expiresAt

@@ -70,16 +70,12 @@ extension Engine {
   }
 
   private func take(_ transaction: StoreTransaction, from origin: Origin, _ active: Active) -> Receipt {
-    let isSigned = transaction.signedAt != nil
+    let isDated = transaction.signedAt != nil
     var transaction = transaction
-    if transaction.isOpenEnded || !isSigned { transaction.signedAt = state.now }
+    if transaction.isOpenEnded || !isDated { transaction.signedAt = state.now }
     guard self.active?.setup.scope == active.setup.scope else { return keepElsewhere(transaction, active) }
     let known = state.knowledge.receipts[transaction.key]
-    // A store whose word has no date may not know of a refund that was told of before (Google Play's own cache).
-    let isTold = known?.transaction.revocation.map { !$0.isPresumed } ?? false
-    let isOutdated = !isSigned && isTold && (transaction.revocation?.isPresumed ?? true)
-    var receipt =
-      isOutdated ? known ?? receipt(for: transaction, nil, active) : receipt(for: transaction, known, active)
+    var receipt = receipt(for: transaction, isDated: isDated, known, active)
     if receipt !== known || unsavedReceipts.contains(transaction.key) {
       keep(receipt, cause: origin == .purchase ? .purchase : .store, active)
     }
@@ -117,18 +113,21 @@ extension Engine {
     for delivery in waiting { deliver(delivery, from: .store, current) }
   }
 
-  private func receipt(for transaction: StoreTransaction, _ known: Receipt?, _ active: Active) -> Receipt {
+  /// - Parameter isDated: whether the store said when this became so.
+  private func receipt(
+    for transaction: StoreTransaction, isDated: Bool = true, _ known: Receipt?, _ active: Active
+  ) -> Receipt {
     guard let known else {
       let planID = active.setup.planMappings.first { $0.storeProductID == transaction.productID }?.planID
       return Receipt(
         transaction, planID: planID, productID: planID.flatMap(productID(ofPlan:)),
         appUserID: (purchaser ?? state.identity).appUserID, capturedAt: state.now)
     }
-    // A store may give an old signing of what was refunded since.
-    guard transaction.differs(from: known.transaction), !known.transaction.isNewer(than: transaction) else {
-      return known
-    }
-    return known.updated(to: transaction)
+    // A store may give an old signing of what was refunded since; and one whose word has no date may not know of the
+    // refund (Google Play's own cache).
+    let isOutdated =
+      known.transaction.isNewer(than: transaction) || !isDated && transaction.takesBackRevocation(of: known.transaction)
+    return isOutdated || !transaction.differs(from: known.transaction) ? known : known.updated(to: transaction)
   }
 
   /// Another account has been configured meanwhile: it is kept where it belongs, and the store, which is not told that
