@@ -262,8 +262,9 @@ final class ClientState: Sendable {
     if moved { change(.expiry) { _ in } }
   }
 
-  /// The next moment at which an answer changes by itself.
+  /// The next moment at which an answer changes by itself, by the trusted time.
   var nextEnd: Int64? { published.with { $0.nextEnd } }
+  /// The same on the boot clock.
   var nextEndOnBootClock: Int64? {
     published.with { state in state.nextEnd.map(state.knowledge.clock.bootNanoseconds(at:)) }
   }

@@ -87,7 +87,7 @@ extension Engine {
     await lookAfterEnd()
   }
 
-  private func lookAfterEnd() async {
+  func lookAfterEnd() async {
     // So that a clock set back before the next start cannot revive what has ended.
     saveTime()
     // The store may know of a renewal, or of a grace period.

@@ -83,7 +83,7 @@ actor Engine {
   var settling: Task<Void, Never>?
   var retry: Task<Void, Never>?
   var expiry: Task<Void, Never>?
-  /// The same moment on the boot clock, and by the trusted time.
+  /// What it waits for, on the boot clock and by the trusted time.
   var expiryAt: Int64?
   var expiryEnd: Int64?
   var renewalCheck: Task<Void, Never>?
@@ -162,11 +162,13 @@ actor Engine {
     // When the sandbox's time was moved, the answers follow at once: first what ended, then what renewed.
     if let now = result["now"]?.integer {
       let hasEnded = (expiryEnd ?? .max) <= now
+      // Looked after here.
+      if hasEnded { expiryEnd = nil }
       state.correctClock(serverMilliseconds: now)
       active?.setup.store?.clockMoved()
       if hasEnded {
-        let scan = Task(executorPreference: loop) { await self.scanStore(always: true) }
-        await wait(Constants.storeAnswerMilliseconds, for: scan)
+        let look = Task(executorPreference: loop) { await self.lookAfterEnd() }
+        await wait(Constants.storeAnswerMilliseconds, for: look)
       }
     }
     return result

@@ -108,8 +108,12 @@ import Testing
       $0.graceEndsAt = ["1": Rig.start + 46 * 86_400_000]
     }
     shop.rig.letTimePass(inStepsOf: 10) { shop.rig.hasAccess(Rig.pro) }
+    let lists = { shop.store.calls.filter { $0 == "entitlements" }.count }
+    let before = lists()
     try shop.rig.simulate(["action": "advance", "days": 31])
     #expect(shop.rig.hasAccess(Rig.pro))
+    shop.rig.settle()
+    #expect(lists() == before + 1)
   }
 
   @Test(
